@@ -38,7 +38,7 @@ def test_bound_on_any_sequence(sequence, coverage, rate, scores):
 @examples(50)
 @given(LEVELS, RATES, st.lists(st.booleans(), min_size=1, max_size=300))
 def test_bound_against_an_adversary(coverage, rate, hits):
-    """One who sees the threshold and lies just above it, or just below."""
+    """The adversary sees the threshold and chooses scores just above or just below it."""
     tracker = QuantileTracker(coverage, rate, scores="positive")
     for hit in hits:
         threshold = tracker.threshold
@@ -55,7 +55,7 @@ def test_parameters_are_checked(name, value):
 
 
 def classes(n=1500, drift=True):
-    """Three classes, whose meaning changes in the middle."""
+    """Return rows of three classes, whose meaning changes in the middle."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 5))
     W = rng.standard_normal((2, 5, 3))
@@ -102,7 +102,7 @@ def test_sets_of_records(by_class):
     assert sets.predict_one(X[0]) == sets.model.predict_one(X[0])
 
 
-def test_labels_in_a_set_are_those_that_count_as_covered():
+def test_sets_contain_the_labels_that_count_as_covered():
     X, y = classes(400)
     sets, hits = PredictionSets(stream.AROWClassifier(), coverage=0.7), 0
     sets.learn_one(X[0], int(y[0]))
@@ -126,7 +126,7 @@ def test_sets_that_are_never_empty():
 
 @pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, csr_array], ids=["array", "frame", "sparse"])
 def test_rows_of_one_long_call_are_predicted_before_they_are_learned(form):
-    """Once, the rows of the first call were not evaluated at all, and those of a later one by an old model."""
+    """The rows of the first call were not evaluated, and those of later calls by an old model."""
     X, y = classes(1000, drift=False)
     weight = np.ones(1000)
     at_once = PredictionSets(AROWClassifier()).partial_fit(form(X), y, sample_weight=weight)
@@ -143,7 +143,7 @@ def test_wrappers_show_their_model_and_parameters():
     assert repr(PredictionSets(AROWClassifier(), coverage=0.8)) == expected
 
 
-def test_a_model_that_does_not_learn_is_calibrated():
+def test_a_frozen_model_is_calibrated():
     X, y = classes(1200, drift=False)
     model = LogisticRegression().fit(X[:200], y[:200])
     sets = PredictionSets(model, coverage=0.9).observe(X[200:], y[200:])
@@ -152,7 +152,7 @@ def test_a_model_that_does_not_learn_is_calibrated():
         sets.partial_fit(X, y)
 
 
-def test_what_has_no_probabilities_is_refused():
+def test_models_without_probabilities_are_refused():
     with pytest.raises(TypeError, match="predict_proba"):
         PredictionSets(SGDClassifier(loss="hinge"))
     with pytest.raises(TypeError, match="learn_one"):

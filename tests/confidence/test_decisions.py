@@ -13,7 +13,7 @@ def data(n=1000):
     return X, (2 * X[:, 0] + rng.logistic(size=n) > 0).astype(int)
 
 
-def test_abstains_where_it_is_in_doubt():
+def test_abstains_where_it_is_uncertain():
     X, y = data()
     decisions = Decisions(AROWClassifier(), abstain=0.2)
     for start in range(0, 1000, 10):
@@ -56,7 +56,7 @@ def test_parameters_are_checked():
         SelectiveSampler(AROWClassifier())
 
 
-def test_asking_for_few_labels_costs_few_mistakes():
+def test_few_requested_labels_cost_few_mistakes():
     X, y = data(2000)
     mistakes = {}
     for b in (0.1, np.inf):
@@ -73,7 +73,7 @@ def test_asking_for_few_labels_costs_few_mistakes():
     assert mistakes[0.1] < 1.1 * mistakes[np.inf]
 
 
-def test_doubt_asks_more_often():
+def test_uncertainty_requests_more_labels():
     X, y = data(500)
     sampler = SelectiveSampler(stream.AROWClassifier())
     assert sampler.probability_one(X[0]) == 1

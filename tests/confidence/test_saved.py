@@ -41,7 +41,7 @@ def learn(wrapper, some):
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("way", ["file", "bytes", "deepcopy"])
-def test_goes_on_as_it_was(case, way, tmp_path):
+def test_continues_unchanged(case, way, tmp_path):
     wrapper = CASES[case]()
     some = list(examples(wrapper, 120))
     learn(wrapper, some[:60])
@@ -65,7 +65,7 @@ def test_a_new_one_is_saved(case):
     learn(again, examples(again, 5))
 
 
-def test_a_model_of_another_library_is_given_again(tmp_path):
+def test_a_model_of_another_library_is_passed_to_load(tmp_path):
     X, y = np.eye(2).repeat(20, axis=0), np.arange(2).repeat(20)
     model = SGDClassifier(loss="log_loss", random_state=0).fit(X, y)
     sets = PredictionSets(model).observe(X, y)

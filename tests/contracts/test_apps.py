@@ -7,7 +7,7 @@ import pytest
 
 APPS = Path(__file__).parents[2] / "src/onmargin/apps"
 SOURCES = sorted(APPS.rglob("*.py"))
-# Where a module of apps may look at what is private: itself, and an object of its own class.
+# A module of apps may use private attributes of itself and of objects of its own class.
 OWN = {"self", "cls", "service", "copy"}
 OF_TUPLES = {"_replace", "_make", "_fields"}
 

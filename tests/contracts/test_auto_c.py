@@ -26,7 +26,7 @@ POWERS = {"euclidean": 1.0, "adaptive": 0.5, "normalized": 0.0}
 @pytest.mark.parametrize("geometry", POWERS)
 @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_each_value_is_one_model_with_its_c_in_units_of_the_rows(geometry, loss):
-    """A weight of an example multiplies C, too."""
+    """Example weights multiply C as well."""
     kind, y = (PassiveAggressiveClassifier, CODES) if loss == "hinge" else (PassiveAggressiveRegressor, Y)
     options = {"loss": loss, "geometry": geometry, "intercept_scaling": 1.0}
     model = kind(C="auto", **options).partial_fit(X, y)
@@ -62,7 +62,7 @@ def test_how_a_stream_is_cut_changes_no_bit_and_sparse_rows_agree():
     assert_allclose(rows.sweep_.coef, whole.sweep_.coef, rtol=1e-6)
 
 
-def test_saved_and_loaded_it_goes_on(tmp_path):
+def test_saved_and_loaded_it_continues(tmp_path):
     model = PassiveAggressiveRegressor(C="auto").partial_fit(X[:60], Y[:60])
     onmargin.save(model, tmp_path / "model")
     loaded = onmargin.load(tmp_path / "model").partial_fit(X[60:], Y[60:])
@@ -81,7 +81,7 @@ def test_models_of_version_0_1_keep_their_grid(tmp_path):
 
 
 def test_values_differ_and_the_best_is_found():
-    """Whatever the size of pixels, centimeters and standardized numbers."""
+    """This holds for pixels, centimeters and standardized numbers."""
     order = np.random.default_rng(0).permutation(150)
     for rows, labels in (load_digits(return_X_y=True), [part[order] for part in load_iris(return_X_y=True)]):
         sweep = PassiveAggressiveClassifier(C="auto").partial_fit(rows, labels).sweep_
@@ -99,7 +99,7 @@ ALIKE = "all 3 values of C behaved the same.*C='auto'"
 GRID = [0.1, 1.0, 10.0]
 
 
-def test_a_grid_that_makes_no_difference_is_warned_of():
+def test_a_grid_that_makes_no_difference_warns():
     with pytest.warns(UserWarning, match=ALIKE) as caught:
         PassiveAggressiveClassifier(C=GRID).fit(LARGE, CODES)
     assert caught[0].filename == __file__
@@ -108,7 +108,7 @@ def test_a_grid_that_makes_no_difference_is_warned_of():
         model.partial_fit(LARGE[15:30], CODES[15:30])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.partial_fit(LARGE[30:60], CODES[30:60])  # it was said
+        model.partial_fit(LARGE[30:60], CODES[30:60])  # the warning was issued already
         PassiveAggressiveClassifier(C="auto").fit(LARGE, CODES)
         PassiveAggressiveClassifier(C=GRID).partial_fit(LARGE[:1], CODES[:1])
         PassiveAggressiveClassifier(average="best").fit(LARGE, CODES)
@@ -119,7 +119,7 @@ def test_a_grid_that_makes_no_difference_is_warned_of():
         assert records.sweep_.leader == 0
 
 
-def test_taggers_are_warned_of_likewise():
+def test_taggers_warn_likewise():
     sentences = [[{"word": "dog"}, {"word": "sees"}]] * 30
     with pytest.warns(UserWarning, match=ALIKE):
         SequenceTagger(C=[1e3, 1e4, 1e5], max_iter=1, tol=None).fit(sentences, [["N", "V"]] * 30)

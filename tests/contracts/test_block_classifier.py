@@ -53,14 +53,14 @@ def test_check_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-# What it equals.
+# Equivalent learners.
 
 
 @pytest.mark.parametrize("container", ["dense", "csr_matrix"])
 @pytest.mark.parametrize("C", [0.05, 1.0])
 @pytest.mark.parametrize("update", UPDATES)
 def test_equals_the_reference(update, C, container):
-    """With sets, weights of the trials, another margin and an intercept."""
+    """Sets, weights of trials, another margin and an intercept are included."""
     weight, bias, margin = uneven_weights(30), 0.5, 0.7
     model = BlockClassifier(C=C, update=update, margin=margin, fit_intercept=True, intercept_scaling=bias)
     model.partial_fit(CONTAINERS[container](X), Y, GROUPS, SETS, sample_weight=weight[GROUPS])
@@ -87,7 +87,7 @@ def test_trials_of_one_row_are_rounds_of_pa1(update, intercept):
 
 @pytest.mark.parametrize("update", UPDATES)
 def test_rivals_of_the_right_class_are_a_block(update):
-    """Rows x in the columns of the right class and -x in those of a rival: multiclass learning with prototypes."""
+    """Rows with x in the columns of the right class and -x in those of a rival give multiclass prototypes."""
     random = np.random.default_rng(0)
     rows, y = random.standard_normal((40, 3)), random.integers(0, 4, 40)
     signs = np.eye(4)[np.repeat(y, 4)] - np.tile(np.eye(4), (40, 1))
@@ -96,14 +96,16 @@ def test_rivals_of_the_right_class_are_a_block(update):
     model = BlockClassifier(C=0.2, update=update).partial_fit(np.zeros((1, 12)), [1], classes=[-1, 1])
     prototypes = PassiveAggressiveClassifier(C=0.2, update=update, fit_intercept=False)
     prototypes.partial_fit(np.zeros((1, 3)), [0], classes=range(4))
-    model.coef_ = prototypes.coef_ = random.standard_normal((4, 3))  # no two prototypes alike: ties are for rounding
+    model.coef_ = prototypes.coef_ = random.standard_normal(
+        (4, 3)
+    )  # no two equal prototypes, because rounding decides ties
     model.partial_fit(pairs[rival], np.ones(120), np.repeat(np.arange(40), 3))
     prototypes.partial_fit(rows, y)
     assert_allclose(model.coef_.reshape(4, 3), prototypes.coef_, atol=1e-8)
     assert model.totals_.mistakes == prototypes.totals_.mistakes
 
 
-def test_of_equal_losses_in_a_set_the_first_counts():
+def test_the_first_of_equal_losses_in_a_set_counts():
     model = BlockClassifier().partial_fit(np.eye(4), np.ones(4), [0] * 4, ["a", "b", "b", "a"], classes=[-1, 1])
     assert model.coef_.tolist() == [[0.5, 0.5, 0.0, 0.0]]
 
@@ -125,7 +127,7 @@ def test_fit_makes_passes_over_trials():
 
 
 def test_fit_shuffles_trials_and_never_rows():
-    """Two trials, each with a row that has no loss unless the other row of it comes first."""
+    """In each of two trials one row has no loss unless the other row is learned first."""
     rows, groups = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [0.0, 2.0]]), [7, 7, 3, 3]
     seen = set()
     for seed in range(10):
@@ -154,7 +156,7 @@ def test_trial_score_counts_perfect_trials():
     assert 0 < by_hand < 1
     assert model.trial_score(X, Y, GROUPS) == by_hand
     assert model.trial_score(X, Y) == right.mean()
-    assert model.trial_score(np.zeros((2, 9)), [1, 1], [0, 1]) == 0  # a score of zero is on neither side
+    assert model.trial_score(np.zeros((2, 9)), [1, 1], [0, 1]) == 0  # a score of zero is right for no label
 
 
 def test_cost_is_the_part_of_the_sets_that_are_imperfect():
@@ -189,7 +191,7 @@ def test_ids_are_of_any_kind(name):
 
 
 def test_sets_are_numbered_within_their_trial():
-    """Names may be used again in other trials, in any order, and need not follow each other."""
+    """Names may be reused in other trials, in any order, and need not be consecutive."""
     names = np.array([f"{number % 2} of {number}" for number in SETS])
     shifted = SETS + 7 * GROUPS
     states = [public_state(BlockClassifier().partial_fit(X, Y, GROUPS, sets)) for sets in (SETS, names, shifted, -SETS)]
@@ -204,14 +206,14 @@ def test_one_class_is_enough_for_a_stream():
 
 
 def test_parameters_may_change_between_calls():
-    """w = (1, 0) after the first trial; the second asks for a step along (0, 2) to mend a loss."""
+    """w = (1, 0) after the first trial; the second needs a step along (0, 2)."""
     model = BlockClassifier(C=np.inf).partial_fit([[1.0, 0.0]], [1], [0], classes=[0, 1])
     model.set_params(margin=3.0, C=0.25).partial_fit([[0.0, 2.0]], [1], [1])
     assert model.coef_.tolist() == [[1.0, 0.5]]
 
 
 @pytest.mark.parametrize("options", [{}, {"average": True}, {"average": 4, "update": "exact"}], ids=str)
-def test_stored_model_learns_on_as_if_never_stored(options):
+def test_stored_model_continues_unchanged(options):
     half, rest = GROUPS < 15, GROUPS >= 15
     model = BlockClassifier(**options).partial_fit(X[half], Y[half], GROUPS[half])
     copy = pickle.loads(pickle.dumps(model))
@@ -242,7 +244,7 @@ def test_groups_are_routed_through_a_pipeline():
     assert_array_equal(routed[-1].coef_, BlockClassifier(random_state=0).fit(scaled, Y, GROUPS, SETS).coef_)
 
 
-# What it refuses.
+# Refused input.
 
 
 def with_one(value, array, place=3):
@@ -290,7 +292,7 @@ STAGES = {
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused_and_left_as_it_was(name, stage, method):
+def test_refused_input_changes_nothing(name, stage, method):
     arguments, *words = REFUSED[name]
     model = STAGES[stage]()
     with refused(model, ValueError, *words):

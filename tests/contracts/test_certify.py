@@ -21,7 +21,7 @@ y = (X @ np.array([1.0, -1, 0.5, 0]) > 0).astype(int)
 three = random.integers(0, 3, 60)
 
 
-def test_words():
+def test_text_of_a_certificate():
     certificate = certify(PassiveAggressiveClassifier(C=0.5), X, y)
     assert certificate.holds
     assert certificate.slack == certificate.bound - certificate.suffered
@@ -51,13 +51,13 @@ def test_several_passes_are_not_one():
 
 
 @pytest.mark.parametrize(("labels", "holds"), [(y, True), (three, False)])
-def test_classes_that_turn_up_on_the_way(labels, holds):
-    """With two, nothing was asked before the second; with three, the first two shared a column."""
+def test_classes_that_appear_during_the_stream(labels, holds):
+    """With two classes there is no loss before the second; with three, the first two shared a column."""
     certificate = certify(PassiveAggressiveClassifier(C=0.5).partial_fit(X, labels), X, labels)
     assert certificate.holds == holds
 
 
-def test_labels_that_turn_up_on_the_way_are_rivals_not_met_yet():
+def test_labels_that_appear_later_are_not_rivals_before():
     labels = [{str(label)} for label in three]
     assert certify(onmargin.LabelRanker(C=0.1).partial_fit(X, labels), X, labels).holds
 
@@ -93,7 +93,7 @@ def test_floor_on_the_simplex_needs_no_norm():
         assert np.maximum(0, 1 - right + scores.max(axis=1)).sum() >= certificate.floor()
 
 
-# What each bound must be, from the totals of the run and the size F(u), loss and squared loss of the competitor.
+# Each bound, from the totals of the run and from the size F(u), loss and squared loss of the competitor.
 BOUNDS = {
     "two classes": (
         PassiveAggressiveClassifier(C=0.5),
@@ -261,7 +261,7 @@ def test_other_models_are_refused():
 
 
 def test_a_coordinate_of_a_given_value_is_there_from_the_first_row_on():
-    """One that is taken from the first row that is not zero is not there before."""
+    """An "auto" coordinate does not exist before the first nonzero row."""
     zeros, y = np.zeros((3, 2)), np.array([1.0, 3.0, 2.0])
     given = certify(onmargin.PassiveAggressiveRegressor(intercept_scaling=1.0, C=1.0), zeros, y)
     assert given.competitor.weights.size == 3
@@ -270,8 +270,8 @@ def test_a_coordinate_of_a_given_value_is_there_from_the_first_row_on():
     assert certify(onmargin.PassiveAggressiveRegressor(C=1.0), zeros, y).competitor.loss == pytest.approx(6 - 0.3)
 
 
-def test_linear_kernel_is_no_kernel():
-    """The same best competitor, whether it is found among weights or among combinations of rows."""
+def test_linear_kernel_equals_no_kernel():
+    """The best competitor is the same, whether it is sought among weights or among combinations of rows."""
     for model, target in (
         (PassiveAggressiveClassifier(C=0.3), three),
         (onmargin.PassiveAggressiveRegressor(), X[:, 0]),
@@ -301,7 +301,7 @@ def test_columns_of_one_vs_rest_add_up():
 
 
 def test_class_weights_multiply_c():
-    """In units of the smallest weight: C is 0.25, and losses of class 1 count four times."""
+    """Weights are relative to the smallest: C is 0.25, and losses of class 1 count four times."""
     model = PassiveAggressiveClassifier(C=0.5, class_weight={0: 0.5, 1: 2.0}, fit_intercept=False)
     zero = certify(model, X, y, np.zeros(4))
     assert zero.holds
@@ -327,7 +327,7 @@ def test_equal_margins_of_classes_are_one_margin():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_arow_is_bounded_by_how_its_precisions_grew(dtype):
+def test_bound_of_arow_depends_on_the_growth_of_its_precisions(dtype):
     """B of the theorem, taken from the weights and variances after each row."""
     model = onmargin.AROWClassifier(r=0.5, intercept_scaling=1.0)
     rows, u = X.astype(dtype), np.array([0.4, -0.3, 0.2, 0.1, 0.05])
@@ -347,7 +347,7 @@ def test_arow_is_bounded_by_how_its_precisions_grew(dtype):
 
 
 def test_the_intercept_of_arow_may_come_late():
-    """Rows of zeros have no intercept coordinate until a row has given it its size."""
+    """Rows of zeros have no intercept coordinate before the first nonzero row."""
     late = np.vstack([np.zeros((3, 4)), X])
     assert certify(onmargin.AROWRegressor(), late, np.append([1.0, 2.0, 3.0], X[:, 0])).holds
 
@@ -413,7 +413,7 @@ paths = [tuple(int(a > 0) for a in x[:, 0]) for x in chains]
 @pytest.mark.parametrize("given", [{"C": 1.0}, {"C": 0.3, "loss": "squared_hinge"}, {"C": inf}])
 @pytest.mark.parametrize("update", ["prediction", "max_loss"])
 def test_structures(given, update):
-    """The best competitor is proved to be, and a given one has the losses that a list of all structures gives."""
+    """The best competitor is proved optimal, and a given one has the losses found by listing all structures."""
     model = Chains()
     certificate = certify(onmargin.StructuredPredictor(model=model, update=update, **given), chains, paths)
     assert certificate.holds
@@ -438,7 +438,7 @@ def test_structures_with_named_features():
         certify(model, chains, paths, np.zeros(8))
 
 
-# Every row of the table of the documentation, by its first cell, with learners that it is about.
+# Every row of the table in the documentation, by its first cell, with learners that it covers.
 TABLE = {
     '``update="simproj"``, ``update="simopt"``': [
         (PassiveAggressiveClassifier(update="simproj"), X, three),
@@ -487,7 +487,7 @@ TABLE = {
 
 
 def test_the_table_of_the_documentation_is_true():
-    """It has the rows above, each learner of which is refused, and no other public learner is."""
+    """It has the rows above, whose learners are refused, and no other public learner is."""
     text = (Path(__file__).parents[2] / "docs/bounds.rst").read_text(encoding="utf-8")
     section = text.split("What certify refuses\n---", 1)[1].split("What the bounds are not about", 1)[0]
     rows = re.findall(r"\n   \* - (.*?)\n     - ", section, re.DOTALL)[1:]

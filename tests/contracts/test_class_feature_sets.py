@@ -27,12 +27,12 @@ X = RANDOM.standard_normal((N, 3))
 
 
 def block(x, label):
-    """The example in the place of its class."""
+    """Return block features: the example at the place of its class."""
     return np.kron(np.arange(K) == label, x).astype(float)
 
 
 def twin(trials, sets, step, weight=None):
-    """Only trials with a pair: the others ask for nothing."""
+    """Return the reference run over the trials with a pair; the others have no loss."""
     kept = [i for i, (trial, labels) in enumerate(zip(trials, sets, strict=True)) if 0 < len(labels) < len(trial)]
     return reference.play_trials(
         [trials[i] for i in kept],
@@ -69,7 +69,7 @@ def test_squared_loss_is_pa2_of_the_worst_pair():
 def test_blocks_of_sets_are_the_label_ranker(update, C):
     """4.5 with block features is 4.6: prototypes, without an intercept and without a calibration label.
 
-    Weights start anywhere: from zero there are ties, which rounding breaks one way or the other.
+    Weights start at random values: from zero there are ties, which rounding breaks differently.
     """
     start = RANDOM.standard_normal((K, 3))
     joint = ClassFeatureClassifier(phi=block, update=update, C=C).partial_fit(X[:1], SETS[:1], classes=range(K))
@@ -121,7 +121,7 @@ TOPICS = [{"abcde"[r] for r in labels} for labels in SETS]
 
 @pytest.mark.parametrize("kind", ["additive", "multiplicative", "tfidf"])
 @pytest.mark.parametrize("update", ["max", "exact"])
-def test_transformer_learns_sets_as_it_goes(update, kind):
+def test_transformer_learns_sets_during_the_stream(update, kind):
     """Labels appear during the stream, and how the stream is cut makes no difference."""
     source = ClassTermFeatures(kind=kind)
     model = ClassFeatureClassifier(phi=source, update=update).partial_fit(WORDS, TOPICS, classes=["a"])
@@ -155,7 +155,7 @@ def test_sets_on_the_simplex(update):
     np.testing.assert_allclose(model.coef_, run.weights, atol=1e-7)
 
 
-def test_costs_speak_of_all_classes_of_a_call():
+def test_costs_cover_all_classes_of_a_call():
     """Classes of a call are known from its first example on; with a dict of costs, more may appear in the next call."""
     cost = {"home": {"work": 3.0}}
     folders = np.array(["work", "home", "spam"])[RANDOM.integers(0, 3, N)]

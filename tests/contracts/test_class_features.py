@@ -24,7 +24,7 @@ FOLDERS = np.array(["work", "home", "spam", "lists"])[RANDOM.integers(0, 4, 70)]
 
 
 def phi(x, label):
-    """Blocks: the example in the place of its class."""
+    """Return block features: the example at the place of its class."""
     return np.kron(np.arange(3) == label, x).astype(float)
 
 
@@ -87,10 +87,10 @@ def mail(update="max", **parameters):
 
 
 @pytest.mark.parametrize("update", ["max", "simopt", "exact"])
-def test_transformer_learns_as_it_goes(update):
-    """Each message has the features that it had before it was learned.
+def test_transformer_learns_during_the_stream(update):
+    """Each message has the features from before it was learned.
 
-    Margins of exactly 1 are common here, and rounding decides whether they count: not so for steps without jumps.
+    Margins of exactly 1 are common here, and rounding decides whether they count; continuous steps are not affected.
     """
     model = mail(update).partial_fit(WORDS, FOLDERS)
     terms = ClassTermFeatures()
@@ -126,7 +126,7 @@ def overlap(x, label):
     return [x[: len(label)].sum(), float(len(label)), x[0]]
 
 
-def test_fit_goes_on_from_where_it_is():
+def test_fit_continues_with_warm_start():
     model = mail(warm_start=True, max_iter=2, tol=None, shuffle=False).fit(WORDS, FOLDERS)
     assert model.totals_.rounds == 140
     counts = model._phi.transformer.class_counts_.sum()

@@ -21,7 +21,7 @@ every_kind = pytest.mark.parametrize("kind", VALUES)
 
 
 class Loop:
-    """The same features, word by word."""
+    """The same features, computed word by word."""
 
     def __init__(self, kind, classes=()):
         self.frequent, self.rare = VALUES[kind]
@@ -47,7 +47,7 @@ class Loop:
         self.documents.update((label, word) for word, value in enumerate(x) if value != 0)
 
     def play(self, X, y, live):
-        """Rows of each message, and which of them is its own."""
+        """Return the rows of each message, and the index of its own class."""
         for x, label, alive in zip(X, y.tolist(), live, strict=True):
             if alive:
                 self.classes.add(label)
@@ -69,7 +69,9 @@ def assert_canonical(Phi):
     assert Phi.format == "csr"
     assert Phi.dtype == np.float64
     assert Phi.data.all()
-    fresh = sparse.csr_matrix((Phi.data, Phi.indices, Phi.indptr), shape=Phi.shape)  # believes no flags
+    fresh = sparse.csr_matrix(
+        (Phi.data, Phi.indices, Phi.indptr), shape=Phi.shape
+    )  # does not trust the flags of the matrix
     assert fresh.has_canonical_format
 
 
@@ -79,7 +81,7 @@ def numbers(n, below):
 
 @st.composite
 def streams(draw):
-    """Messages of a few words, labels as numbers or strings of uneven length, and which messages are live."""
+    """Draw messages of a few words, labels as numbers or strings of uneven length, and which messages are live."""
     n, width, k = draw(st.integers(1, 14)), draw(st.integers(1, 6)), draw(st.integers(1, 5))
     X = draw(numbers(n * width, 3)).reshape(n, width).astype(np.float64)
     labels = draw(st.sampled_from([np.array([3, -1, 0, 9, 5]), np.array(["b", "aaa", "c", "a", "dd"])]))
@@ -101,7 +103,7 @@ def tfidf(X, topics, i, label):
 
 @given(streams(), containers, st.integers(1, 2))
 def test_term_and_document_frequencies(stream, container, cut):
-    """Messages with any number of labels: df counts each message once."""
+    """Messages have any number of labels; df counts each message once."""
     X, y, live = stream
     topics = [{label} | ({y[0].item()} if several else set()) for label, several in zip(y.tolist(), live, strict=True)]
     topics[0] = topics[0] if len(y) < 3 else set()
@@ -231,7 +233,7 @@ def test_message_that_is_not_live_makes_no_class_and_is_not_counted():
 
 
 def test_stream_may_begin_with_nothing_live():
-    for ignored, label in (([7, 8], "a"), (["a", "b"], 7)):  # nothing is known yet that the label could not follow
+    for ignored, label in (([7, 8], "a"), (["a", "b"], 7)):  # no label is known yet
         model = ClassTermFeatures()
         Phi, ends, codes = model.learn_transform(np.ones((2, 3)), ignored, live=[False, False])
         assert (Phi.shape, ends.tolist(), codes.tolist()) == ((0, 3), [0, 0, 0], [0, 0])
@@ -247,11 +249,11 @@ def test_transform_learns_nothing():
     assert joblib.hash(model) == before
 
 
-# What X may be.
+# Containers of X.
 
 
 def messy(X):
-    """CSR with columns backwards, every value in two halves, and a zero that is stored in every row."""
+    """Return CSR with reversed columns, every value stored as two halves, and a stored zero in every row."""
     rows = [[(j, v / 2) for j, v in enumerate(x) for _ in range(2 if v else 1)][::-1] for x in X]
     indptr = np.cumsum([0, *map(len, rows)])
     indices, data = zip(*(pair for row in rows for pair in row), strict=True)
@@ -332,7 +334,7 @@ def test_clone_has_seen_nothing():
     assert not hasattr(model, "classes_")
 
 
-# Errors leave everything as it was.
+# Errors change nothing.
 
 X = np.eye(4)[[0, 1, 2, 3, 0, 1]]
 Y = np.array([0, 1, 2, 0, 1, 2])
@@ -418,7 +420,7 @@ def test_strings_must_not_follow_numbers():
             getattr(model, method)(X, ["a"] * 6)
 
 
-def test_labels_must_not_melt_into_one_another():
+def test_labels_must_not_become_equal():
     model = ClassTermFeatures().partial_fit(X, 2**60 + Y)
     with refused(model, ValueError, "not exact as floats"):
         model.partial_fit(X, Y.astype(float))
@@ -445,7 +447,7 @@ def test_transform_needs_messages():
 
 @pytest.mark.parametrize("stage", STAGES.values(), ids=STAGES.keys())
 @pytest.mark.parametrize("part", ["_packed", "_thresholds"])
-def test_failure_on_the_way_leaves_everything_as_it_was(monkeypatch, stage, part):
+def test_failure_during_a_call_changes_nothing(monkeypatch, stage, part):
     work, calls = getattr(class_terms, part), []
 
     def interrupted(*arguments):

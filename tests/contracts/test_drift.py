@@ -28,7 +28,7 @@ def test_without_drift_no_expert_forgets(kind, experts):
 
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("name", ["AutoClassifier", "AutoRegressor"])
-def test_every_face_has_it(face, name):
+def test_every_interface_has_it(face, name):
     with pytest.raises(ValueError, match="drift must be"):
         getattr(getattr(face, name)(drift="no"), "fit", None)(X, Y > 0)
     model = getattr(face, name)(drift=False)
@@ -46,8 +46,8 @@ def test_it_is_fixed_and_saved(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [AutoClassifier, AutoRegressor])
-def test_a_leader_that_forgets_is_warned_of_once(kind):
-    """Digits come from one writer after the other, and the level of the numbers wanders."""
+def test_a_forgetting_leader_warns_once(kind):
+    """Digits come from one writer after another, and the level of the numbers drifts."""
     X, y = load_digits(return_X_y=True) if kind is AutoClassifier else (np.ones((400, 2)), Y)
     model = kind(**ONE_PASS).fit(X, y)
     assert model.experts_.forgets[model.experts_.leader]
@@ -61,12 +61,12 @@ def test_a_leader_that_forgets_is_warned_of_once(kind):
         warnings.simplefilter("error")
         model.predict(X)
         kind(**ONE_PASS, drift=False).fit(X, y).predict(X)
-        kind(experts="linear").partial_fit(X, y).predict(X[9:])  # a stream is on its way
+        kind(experts="linear").partial_fit(X, y).predict(X[9:])  # a stream has started
         model.partial_fit(X[:9], y[:9]).predict(X)
 
 
 @pytest.mark.parametrize("kind", [AutoClassifier, AutoRegressor])
-def test_a_stream_whose_first_rows_are_predicted_again_is_warned_of_once(kind):
+def test_predicting_the_first_rows_of_a_stream_warns_once(kind):
     X, y = load_digits(return_X_y=True) if kind is AutoClassifier else (X_AND_ONE, Y)
     model = kind(experts="linear")
     for part in (slice(0, 300), slice(300, None)):

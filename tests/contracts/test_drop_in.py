@@ -39,7 +39,7 @@ def assert_same_weights(model, other, **tolerance):
     assert_allclose(model.intercept_, other.intercept_, **tolerance)
 
 
-# What scikit-learn's classes have, these have.
+# Everything that scikit-learn's classes have.
 
 
 def theirs(kind):
@@ -172,7 +172,7 @@ def test_passes_and_rounds_are_counted(kind):
     assert (model.n_iter_, model.t_) == (1, 1 + 7 * 200 + 50)
 
 
-# How long fit goes on.
+# When fit stops.
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -185,7 +185,7 @@ def test_fit_warns_when_the_passes_end_before_the_tolerance_is_met(kind):
 @pytest.mark.parametrize("patience", [1, 4])
 @pytest.mark.parametrize("kind", KINDS)
 def test_fit_stops_when_the_loss_no_longer_falls(kind, patience):
-    # The first pass learns all there is, the second has no loss, and none after it can be better.
+    # The first pass learns everything, the second has no loss, and later passes cannot improve.
     model = kind(C=np.inf, fit_intercept=False, n_iter_no_change=patience).fit(*identity(20))
     assert model.n_iter_ == 2 + patience
 
@@ -204,8 +204,8 @@ def test_early_stopping_holds_out_a_part(kind, fraction):
 
 @pytest.mark.parametrize("patience", [1, 4])
 @pytest.mark.parametrize("kind", KINDS)
-def test_early_stopping_judges_by_the_score_of_what_is_held_out(kind, patience):
-    # The loss falls with each pass, but what is held out shares no feature with the rest: its score never moves.
+def test_early_stopping_uses_the_held_out_score(kind, patience):
+    # The loss falls with each pass, but held-out rows share no feature with the rest: their score never changes.
     X, y = identity(40)
     model = kind(C=0.01, fit_intercept=False, n_iter_no_change=patience, max_iter=20)
     with pytest.warns(ConvergenceWarning):
@@ -221,7 +221,7 @@ def test_early_stopping_ends_where_the_score_is_undefined():
 
 @pytest.mark.parametrize("options", [{}, {"average": True}, {"average": 300}], ids=str)
 @pytest.mark.parametrize("kind", KINDS)
-def test_warm_start_goes_on_where_fit_ended(kind, options):
+def test_warm_start_continues_where_fit_ended(kind, options):
     X, y = data(kind)
     options = options | {"shuffle": False, "tol": None}
     twice = kind(max_iter=1, warm_start=True, **options).fit(X, y).fit(X, y)
@@ -263,7 +263,7 @@ def test_weights_may_be_replaced(kind, sparsified):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_verbose_prints_a_line_a_pass(kind, capsys):
+def test_verbose_prints_one_line_per_pass(kind, capsys):
     X, y = data(kind)
     model = kind(max_iter=3, tol=None).fit(X, y)
     assert not capsys.readouterr().out
@@ -296,7 +296,7 @@ def test_class_weights_in_fit_are_sample_weights(class_weight, sample_weight):
 
 
 def balanced_so_far(y, classes, sample_weight):
-    """n_samples / (n_classes * count of the class) as of each example; one of weight 0 is not there."""
+    """Return n_samples / (n_classes * count of the class) after each example; examples of weight 0 do not count."""
     seen, counts, factors = set(classes), {}, np.zeros(len(y))
     for t, label in enumerate(y):
         if sample_weight[t] > 0:

@@ -71,7 +71,7 @@ def test_equals_twin(geometry, window, sweeps, y, container):
     run = twin_run(geometry, window, sweeps, columns)
     tolerance = 1e-8 if sweeps else 1e-4  # the joint maximum is nearly flat
     np.testing.assert_allclose(model.coef_.T, run.weights, atol=tolerance)
-    if columns == 1:  # rounding decides between rivals that moved alike
+    if columns == 1:  # rounding decides between rivals with equal updates
         assert model.totals_.mistakes == run.mistakes
     assert model.totals_.loss == pytest.approx(run.loss, rel=1e-5)
     assert model.totals_.dual_value == pytest.approx(run.dual_value, rel=1e-7)
@@ -93,7 +93,7 @@ def test_window_of_one_with_several_classes_is_the_exact_update():
 
 @pytest.mark.parametrize("geometry", ["euclidean", "pnorm"])
 @pytest.mark.parametrize("C", [0.05, 0.5])
-def test_the_leader_of_several_classes_minimises_the_sum_so_far(geometry, C):
+def test_the_leader_of_several_classes_minimizes_the_sum_so_far(geometry, C):
     """window=None: min |W|_q^2 / 2 + C sum_i max_r [1 - (s_y - s_r)]_+, Crammer and Singer's machine where q is 2."""
     rows, y = X[:20], SEVERAL[:20].astype(int)
     model = model_of(geometry, window=None, C=C).partial_fit(rows, y)
@@ -273,7 +273,7 @@ def test_the_sum_stays_the_sum_when_classes_turn_up(geometry):
 
 
 def test_passes():
-    """Are as many streams one after the other."""
+    """Several passes equal several streams one after another."""
     twice = DualAscentClassifier(max_iter=2).fit(X, Y)
     streamed = DualAscentClassifier().partial_fit(X, Y).partial_fit(X, Y)
     assert twice.coef_.tolist() == streamed.coef_.tolist()
@@ -285,7 +285,7 @@ def test_passes():
     assert kernels[0].decision_function(X).tolist() == kernels[1].decision_function(X).tolist()
 
 
-def test_fit_begins_anew():
+def test_fit_starts_from_scratch():
     model = DualAscentClassifier().fit(X, Y)
     again = deepcopy(model).fit(X, Y)
     assert again.coef_.tolist() == model.coef_.tolist()

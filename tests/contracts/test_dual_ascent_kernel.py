@@ -59,7 +59,7 @@ def test_linear_kernel_is_the_linear_learner(window, sweeps, container, intercep
     for part in (slice(25), slice(25, 26), slice(26, None)):
         for model in (plain, expanded):
             model.partial_fit(container(X[part]), y[part], np.unique(y))
-    # Joint windows of several classes end when little is gained, and the maximum is nearly flat.
+    # Joint windows of several classes stop at a small gain, and the maximum is nearly flat.
     tolerance = 1e-12 if sweeps or window == 1 or y is Y else 1e-6
     assert_allclose(expanded.coef_, plain.coef_, atol=tolerance)
     assert_allclose(expanded.intercept_, plain.intercept_, atol=tolerance)
@@ -118,7 +118,7 @@ def test_the_leader_solves_the_dual(C):
 
 @pytest.mark.parametrize("C", [0.05, 0.5])
 def test_the_leader_of_several_classes_solves_the_dual(C):
-    """max sum_ir alpha_ir - sum_c |sum_i m_ic phi(x_i)|^2 / 2, where m_i gives to its class what its rivals have."""
+    """max sum_ir alpha_ir - sum_c |sum_i m_ic phi(x_i)|^2 / 2, where m_i moves the variables of rivals to the class."""
     K, y = rbf_kernel(X[:25], gamma=0.3), SEVERAL[:25].astype(int)
     model = DualAscentClassifier(kernel="rbf", gamma=0.3, window=None, C=C).partial_fit(X[:25], y)
     alpha = cp.Variable((25, 3))
@@ -130,7 +130,7 @@ def test_the_leader_of_several_classes_solves_the_dual(C):
     assert model.totals_.dual_value == pytest.approx(best, rel=1e-6)
 
 
-def test_examples_whose_variables_are_zero_are_no_supports():
+def test_examples_whose_variables_are_zero_are_not_supports():
     """Supports are added, removed and added again: the slots of removed ones are freed."""
     random = np.random.default_rng(1)
     rows = random.standard_normal((700, 3))
@@ -177,8 +177,8 @@ def test_cuts_make_no_difference(several, window, cuts, as_sparse, block):
     assert dict(pieces.totals_) == pytest.approx(dict(whole.totals_), rel=1e-9)
 
 
-def test_rows_of_weight_zero_are_counted_and_no_more():
-    """`support_` counts all rows received, whatever they weigh and however they came."""
+def test_rows_of_weight_zero_are_only_counted():
+    """`support_` counts all rows received, of any weight and in any split."""
     weight = np.ones(60)
     weight[::3] = 0
     model = DualAscentClassifier(kernel="rbf", gamma=0.3, window=5)
@@ -299,15 +299,15 @@ def test_errors_change_nothing(parameters, message):
 
 
 @pytest.mark.parametrize("change", [{"kernel": "poly"}, {"gamma": 3.0}, {"kernel": None}, {"degree": 5}], ids=str)
-def test_kernel_cannot_change_once_something_was_learned(change):
+def test_kernel_cannot_change_after_the_first_example(change):
     model = DualAscentClassifier(kernel="rbf").partial_fit(X, Y)
     with pytest.raises(ValueError, match="cannot change after training has started"):
         model.set_params(**change).partial_fit(X, Y)
     model.set_params(**change).fit(X, Y)
 
 
-def test_a_call_that_fails_on_the_way_changes_nothing():
-    """The kernel breaks in a later block, when rounds were played already."""
+def test_a_call_that_fails_changes_nothing():
+    """The kernel fails in a later block, after some rounds."""
     calls = []
 
     def kernel(A, B):

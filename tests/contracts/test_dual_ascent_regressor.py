@@ -50,7 +50,7 @@ def test_all_examples_are_support_vector_regression(C, epsilon):
     machine = LinearSVR(C=C, epsilon=epsilon, fit_intercept=False, tol=1e-10, max_iter=10**6).fit(X, Y)
     np.testing.assert_allclose(model.coef_, machine.coef_, atol=1e-4)
     losses = np.maximum(np.abs(Y - X @ model.coef_) - epsilon, 0)
-    losses[7] = 0  # a row of zeros has no part in the dual
+    losses[7] = 0  # a row of zeros is not in the dual
     objective = model.coef_ @ model.coef_ / 2 + C * losses.sum()
     assert model.totals_.dual_value == pytest.approx(objective, rel=1e-8)  # no gap
     assert np.abs(model.dual_coef_).max() <= C * (1 + 1e-12)

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 
 
 @pytest.mark.parametrize("index", [0, 1, 3])
-def test_learn_many_says_which_example_was_refused(index):
+def test_learn_many_names_the_refused_example(index):
     model = stream.PassiveAggressiveRegressor()
     X = [{"a": 1.0}] * 4
     with pytest.raises(ExampleError, match=f"^example {index}: ") as caught:
@@ -56,7 +56,7 @@ def test_a_parameter_error_names_the_parameters():
 
 @pytest.mark.parametrize("folder", ["apps", "io"])
 def test_no_message_is_searched(folder):
-    """By a regular expression or as a prefix."""
+    """No module searches a message by a regular expression or a prefix."""
     searched = re.compile(
         r"(?:re\.\w+\(.*|\bin )str\((?:error|problem)\)|str\((?:error|problem)\)\.(?:remove|start|find|split|partition)"
     )

@@ -19,7 +19,7 @@ N, D = 30, 5
 X = np.random.default_rng(0).normal(size=(N, D))
 Y = np.arange(N) % 3  # classes, and numbers as well
 
-# What an estimator may be when bad input arrives.
+# States of an estimator when bad input arrives.
 STAGES = {
     "new": lambda kind: kind(),
     "learned": lambda kind: kind().partial_fit(X, Y),
@@ -44,7 +44,7 @@ def refused(model, error, *words):
 
 
 def assert_refused(kind, method, arguments, error, *words, **parameters):
-    """Whatever the estimator has learned so far."""
+    """Check that every state of the estimator refuses it."""
     for stage, make in STAGES.items():
         print(stage)  # noqa: T201 (shown where a test fails)
         model = make(kind).set_params(**parameters)
@@ -160,7 +160,7 @@ def test_strings_must_not_follow_numbers(first, later, container):
             call(X, container(later))
 
 
-def test_labels_must_not_melt_into_one_another():
+def test_labels_must_not_become_equal():
     model = PassiveAggressiveClassifier().partial_fit(X, 2**60 + Y)
     with refused(model, ValueError, "label"):
         model.partial_fit(X, Y.astype(float))  # 2**60, 2**60 + 1 and 2**60 + 2 are the same float
@@ -341,7 +341,7 @@ def test_class_weights_of_other_labels_are_refused_by_fit(factors):
     with refused(model, ValueError, "class_weight", repr(list(factors)[-1])):
         model.fit(X, Y)
     if all(isinstance(label, int) for label in factors):
-        assert model.partial_fit(X, Y).classes_.tolist() == [0, 1, 2]  # in a stream the others may still come
+        assert model.partial_fit(X, Y).classes_.tolist() == [0, 1, 2]  # in a stream the others may still appear
     else:
         with refused(model, ValueError, "labels must be all strings or all numbers: class_weight names '0'"):
             model.partial_fit(X, Y)
@@ -355,7 +355,7 @@ def test_class_margins_of_other_labels_are_refused_by_fit(margins):
 
 
 def test_class_margins_of_labels_of_another_kind_are_refused_in_a_stream():
-    """Others may still come, but no string among numbers."""
+    """Other labels may still appear, but no string among numbers."""
     assert PassiveAggressiveClassifier(class_margin={9: 2.0}).partial_fit(X, Y).classes_.tolist() == [0, 1, 2]
     model = PassiveAggressiveClassifier(class_margin={"0": 1.0})
     with refused(model, ValueError, "class_margin", "'0'", "all strings or all numbers"):
@@ -368,7 +368,7 @@ def test_class_weights_must_leave_something_to_fit():
         model.fit(X, Y)
 
 
-# What goes wrong late.
+# Late failures.
 
 
 @every_kind
@@ -403,7 +403,7 @@ def test_interrupted_fit_leaves_the_estimator(kind, monkeypatch):
 
 @pytest.mark.parametrize("method", ["predict", "decision_function", "sparsify", "densify"])
 @every_kind
-def test_method_wants_a_fitted_estimator(kind, method):
+def test_method_needs_a_fitted_estimator(kind, method):
     if hasattr(kind, method):
         model, rows = kind(), () if method.endswith("ify") else (X,)
         with refused(model, NotFittedError, "not fitted"):
@@ -412,7 +412,7 @@ def test_method_wants_a_fitted_estimator(kind, method):
 
 @pytest.mark.parametrize("name", ["coef_", "intercept_", "intercept_scaling_", "totals_", "t_", "n_iter_", "classes_"])
 @every_kind
-def test_nothing_learned_is_no_attribute(kind, name):
+def test_attributes_need_a_fitted_estimator(kind, name):
     model = kind()
     with refused(model, AttributeError):
         getattr(model, name)
@@ -421,7 +421,7 @@ def test_nothing_learned_is_no_attribute(kind, name):
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 def test_tables_with_text_are_refused_with_a_remedy(frame):
-    """Once, the message was "could not convert string to float: 'Ulm'"."""
+    """The message was "could not convert string to float: 'Ulm'"."""
     X = frame({"age": [31.0, 62.0], "town": ["Ulm", "Bonn"]})
     with pytest.raises(ValueError, match=r"text in 'town': encode it.*OneHotEncoder.*onmargin\.stream"):
         PassiveAggressiveClassifier().fit(X, [0, 1])
@@ -429,7 +429,7 @@ def test_tables_with_text_are_refused_with_a_remedy(frame):
 
 @pytest.mark.parametrize("form", [np.array, pd.DataFrame, sparse.csr_array], ids=["array", "frame", "sparse"])
 def test_missing_values_are_refused_with_a_remedy(form):
-    """Once, the message recommended another library's learners."""
+    """The message recommended another library's learners."""
     X = form([[1.0, np.nan], [0.0, 1.0]])
     for call in ("fit", "partial_fit"):
         with pytest.raises(ValueError, match=r"X contains NaN.*SimpleImputer.*onmargin\.stream") as caught:

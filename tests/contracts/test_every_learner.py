@@ -16,10 +16,10 @@ from tests.apps.program import onmargin as program
 from tests.apps.serving import create, learn, learned, predict, served
 from tests.shards import cut
 
-# What some learners need to be told, and what their examples must be.
+# Required parameters of some learners, and requirements on their examples.
 NEEDS = {"OrdinalRegressor": {"ranks": [1, 2, 3]}, "ClassFeatureClassifier": {"phi": ClassTermFeatures()}}
 NOT_NEGATIVE = {"Winnow"}
-# Why the weights of a learner have no mix.
+# Learners whose weights cannot be mixed, with the reason.
 UNMIXED = {
     "ClassFeatureClassifier": "no mix is defined for Blocks weights",
     "DualAscentClassifier": "keeps examples besides its weights",
@@ -83,7 +83,7 @@ def test_command_line(name, tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in OFFERED if name != "SequenceTagger"])
 def test_rows_of_numbers(name, tmp_path):
-    """Weights have single precision where the learner can do with it, and nobody needs to be told."""
+    """Weights have single precision by default if the learner supports it."""
     task = getattr(stream, name).task
     labels = {"regress": lambda score: score, "rank": lambda score: "1,2", "ordinal": lambda score: 1 + (score > 0)}
     data = svmlight(tmp_path / "a.svm", n=60, label=labels.get(task, lambda score: 1 if score > 0 else -1))
@@ -110,7 +110,7 @@ def test_service(name, tmp_path):
         wrong = client.post("/v1/models/m/learn", json={"examples": [{"x": [1.0, 2.0], "y": "no"}]})
         assert wrong.status_code == 422
         assert client.get("/v1/models/m").json()["seq"] == 60
-    with served(tmp_path) as client:  # the journal says which learner it is
+    with served(tmp_path) as client:  # the journal stores the learner
         assert client.get("/v1/models/m").json()["model"] == name
         assert learned(client.service) == before
 

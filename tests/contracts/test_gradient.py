@@ -42,7 +42,7 @@ def test_check_of_scikit_learn(estimator, check):
 
 @containers
 def test_proven_rates(container):
-    """1 / (2 X^2), and 2 / R^2 with zeros in the spread, which of weights of either sign is that of (x, -x)."""
+    """The rates are 1 / (2 X^2), and 2 / R^2 with zeros in the spread; for balanced weights the spread of (x, -x)."""
     rows = np.array([[3.0, 0.0, 4.0], [0.0, -2.0, 3.0], [1.0, 1.0, 1.0]])
     y = np.array([1.0, 2.0, 3.0])
     assert GradientDescentRegressor().partial_fit(container(rows), y).rate_ == 1 / (2 * 25)
@@ -73,7 +73,7 @@ def test_a_rate_that_is_set_later_takes_effect(name):
 
 
 @containers
-def test_gradient_descent_is_what_it_says(container):
+def test_gradient_descent_equals_its_definition(container):
     model = GradientDescentRegressor(rate=0.07).partial_fit(container(X), Y)
     w, loss = np.zeros(5), 0.0
     for x, y in zip(X, Y, strict=True):
@@ -86,7 +86,7 @@ def test_gradient_descent_is_what_it_says(container):
 
 @containers
 @pytest.mark.parametrize("balanced", [False, True])
-def test_exponentiated_gradient_is_what_it_says(balanced, container):
+def test_exponentiated_gradient_equals_its_definition(balanced, container):
     model = ExponentiatedGradientRegressor(rate=0.07, balanced=balanced).partial_fit(container(X), Y)
     wide = np.column_stack([X, -X]) if balanced else X
     w = np.full(wide.shape[1], 1 / wide.shape[1])
@@ -133,7 +133,7 @@ def test_a_call_that_raises_changes_nothing(name, bad, message):
 
 
 @every
-def test_weight_zero_is_not_there(name):
+def test_examples_of_weight_zero_are_ignored(name):
     weight = np.arange(60) % 3 / 2.0
     model = clone(MODELS[name]).set_params(rate=0.05)
     kept = weight > 0
@@ -145,7 +145,7 @@ def test_weight_zero_is_not_there(name):
 
 @every
 def test_a_row_of_weight_zero_does_not_set_the_rate(name):
-    """It is skipped, so it is not among the rows that are learned."""
+    """It is skipped, so it is not one of the learned rows."""
     weight = np.ones(60)
     weight[0] = 0
     rows = X.copy()
@@ -162,7 +162,7 @@ def test_a_weight_multiplies_the_rate(name):
 
 
 @every
-def test_warm_start_goes_on(name):
+def test_warm_start_continues(name):
     options = {"max_iter": 1, "tol": None, "shuffle": False}
     warm = clone(MODELS[name]).set_params(warm_start=True, **options).fit(X, Y).fit(X, Y)
     cold = clone(MODELS[name]).set_params(**options | {"max_iter": 2}).fit(X, Y)

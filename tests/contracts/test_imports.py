@@ -13,7 +13,7 @@ import onmargin
 
 PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 
-# From the bottom up. A module may import from its own part and from the layers below, never from a sibling.
+# Layers, from the bottom up. A module may import from its own part and from lower layers, never from a sibling.
 LAYERS = [
     {"_late", "_lazy", "_tables", "_warnings", "errors"},
     {"_core", "reference"},
@@ -55,9 +55,9 @@ def imports(node):
 
 
 def named(node):
-    """The modules of onmargin that strings under a node name, such as those given to `import_module`.
+    """Return the modules of onmargin named by strings under a node, such as arguments of `import_module`.
 
-    An f-string that begins like one counts as one that is not known. The name of the package alone counts in a call.
+    An f-string that begins like one counts as unknown. The name of the package alone counts only in a call.
     """
     for child in ast.walk(node):
         if isinstance(child, ast.JoinedStr) and ast.unparse(child)[2:].startswith("onmargin."):
@@ -97,7 +97,7 @@ def parts(modules):
 
 def goes_up(part, own):
     """Return whether a module of one part must not import another part, because it is not below."""
-    # What is neither a part nor a module is a public name of the package, which only the apps use.
+    # A name that is neither a part nor a module is a public name of the package, which only the apps use.
     return HEIGHT.get(part, HEIGHT["estimators"]) >= HEIGHT.get(own, 0)
 
 
@@ -146,7 +146,7 @@ def test_every_way_to_import_is_seen(code):
 
 
 def test_package_imports_none_of_its_parts():
-    """Only the two modules that import others on first use, which import nothing themselves."""
+    """It imports only the two modules for imports on first use, which import nothing themselves."""
     assert parts(imported_by(PACKAGE / "__init__.py")) == {"_late", "_lazy"}
     assert not imported_by(PACKAGE / "_late.py")
 
@@ -174,7 +174,7 @@ def test_import_is_lazy():
 
 
 def test_import_needs_no_typing():
-    """It would take longer than all the rest. An editable install imports it before: so `-S`."""
+    """Importing typing takes longer than all the rest. `-S` is needed because an editable install imports it before."""
     code = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); import onmargin; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-IS", "-c", code], check=True, capture_output=True, text=True).stdout
     assert not {"typing", "collections", "importlib.metadata", "re"} & set(loaded.split())
@@ -195,11 +195,11 @@ def test_names_are_what_the_stub_declares(name):
 
 
 def test_stub_has_one_name_per_line():
-    """That is how the package reads it."""
+    """The package parses it line by line."""
     assert {name: module for name, (module, _) in declared().items()} == onmargin._HOME
 
 
-def test_dir_shows_the_public_names_alone():
+def test_dir_shows_only_the_public_names():
     assert dir(onmargin) == sorted([*declared(), "__version__"])
     modules = {"confidence", "evaluate", "features", "io", "lab", "reference", "river", "scale", "stream", "theory"}
     assert set(onmargin.__all__) == declared().keys() - modules
@@ -221,7 +221,7 @@ def test_unknown_names_are_refused():
 
 
 def test_streams_are_light():
-    """A command line starts with them."""
+    """The command line imports them at its start."""
     assert not {"sklearn", "scipy", "river", "safetensors"} & loaded_after("import onmargin.stream")
 
 

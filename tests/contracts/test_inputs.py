@@ -33,14 +33,14 @@ def wide_indices(matrix):
 
 
 def unsorted(matrix):
-    """Each row backwards."""
+    """Return CSR with the entries of each row reversed."""
     rows = [matrix[[i]] for i in range(matrix.shape[0])]
     data, indices = (np.concatenate([getattr(row, part)[::-1] for row in rows]) for part in ("data", "indices"))
     return sparse.csr_matrix((data, indices, matrix.indptr), shape=matrix.shape)
 
 
 def repeated(matrix):
-    """Each entry as the sum of two."""
+    """Return CSR that stores each entry as the sum of two."""
     halves = np.repeat(matrix.data / 2, 2), np.repeat(matrix.indices, 2), 2 * matrix.indptr
     return sparse.csr_matrix(halves, shape=matrix.shape)
 
@@ -104,7 +104,7 @@ def test_memory_map_is_learned(kind, tmp_path):
     assert_learns_the_same(kind(), np.load(tmp_path / "X.npy", mmap_mode="r"), kind(), X, rtol=0)
 
 
-def test_unsorted_indices_are_left_as_they_were():
+def test_unsorted_indices_of_the_caller_do_not_change():
     rows = unsorted(sparse.csr_matrix(X))
     indices = rows.indices.copy()
     PassiveAggressiveClassifier().partial_fit(rows, Y).predict(rows)
@@ -169,7 +169,7 @@ FRAMES = {"pandas": lambda X, names: pd.DataFrame(X, columns=names), "polars": p
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_names_are_kept_and_held_to(kind, frame):
+def test_feature_names_are_kept_and_checked(kind, frame):
     model = kind().partial_fit(frame(X, NAMES), Y)
     assert model.feature_names_in_.tolist() == NAMES
     for names in (NAMES[::-1], [*NAMES[:-1], "new"]):
@@ -182,7 +182,7 @@ def test_names_are_kept_and_held_to(kind, frame):
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_early_stopping_does_not_miss_the_names(kind, frame):
+def test_early_stopping_accepts_feature_names(kind, frame):
     with_names = kind(early_stopping=True, random_state=0).fit(frame(X, NAMES), Y)
     assert_array_equal(with_names.coef_, kind(early_stopping=True, random_state=0).fit(X, Y).coef_)
 
@@ -210,7 +210,7 @@ TARGETS = {
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_labels_are_given_back(labels, target, method):
+def test_labels_are_returned_in_their_type(labels, target, method):
     model, coded = (PassiveAggressiveClassifier(C=0.01, random_state=0) for _ in range(2))
     getattr(coded, method)(X, Y + 1)
     getattr(model, method)(X, target(labels[Y + 1]))
@@ -221,7 +221,7 @@ def test_labels_are_given_back(labels, target, method):
 
 
 @pytest.mark.parametrize("target", [np.asarray, list, pd.Series, pl.Series])
-def test_truth_values_are_labels(target):
+def test_booleans_are_labels(target):
     model = PassiveAggressiveClassifier().fit(X, target(Y > 0))
     assert model.classes_.tolist() == [False, True]
     assert model.predict(X).dtype == bool
@@ -240,7 +240,7 @@ def test_truth_values_are_labels(target):
     ],
     ids=str,
 )
-def test_labels_that_come_later_keep_their_value(first, later, classes):
+def test_late_labels_keep_their_value(first, later, classes):
     rows = np.eye(4)
     model = PassiveAggressiveClassifier(C=np.inf, fit_intercept=False)
     model.partial_fit(rows[: len(first)], first).partial_fit(rows[2 : 2 + len(later)], later)
@@ -249,12 +249,12 @@ def test_labels_that_come_later_keep_their_value(first, later, classes):
 
 
 @pytest.mark.parametrize("dtype", [int, str, object])
-def test_many_classes_in_a_small_batch_draw_no_warning(dtype):
+def test_many_classes_in_a_small_batch_do_not_warn(dtype):
     labels = np.arange(30).astype(str).astype(dtype)
     assert PassiveAggressiveClassifier().partial_fit(np.eye(30), labels).score(np.eye(30), labels) > 0
 
 
-# The smallest inputs, and the largest.
+# The smallest and the largest inputs.
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
@@ -278,6 +278,6 @@ def test_one_row_of_one_feature(container):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_row_too_large_for_its_norm_is_passed_over(kind):
+def test_row_whose_norm_overflows_is_skipped(kind):
     model = kind().partial_fit(np.full((1, 5), 1e200), Y[:1])
     assert_learns_the_same(model, X, kind().partial_fit(np.zeros((1, 5)), Y[:1]), X, rtol=0)

@@ -26,7 +26,7 @@ def n_moments():
 
 @pytest.fixture
 def short_stretches(monkeypatch):
-    """Look for interrupts after every few rounds."""
+    """Check for interrupts after every few rounds."""
     for module in (learner, kernel_learner, _learner):
         monkeypatch.setattr(module, "STRETCH", 500)
     monkeypatch.setattr(phi, "CHUNK", 8)
@@ -66,11 +66,11 @@ def state(model):
 
 
 def check_interrupts(begun, learn, state, n_learned):
-    """Interrupt `learn` at moments of all kinds: what is left has learned the first examples, and goes on with others.
+    """Interrupt `learn` at many moments: the model has learned the first examples, and continues with others.
 
     `learn` takes a model and a slice of the examples.
     """
-    learn(deepcopy(begun), slice(None))  # what is made once, as imports are, is there now
+    learn(deepcopy(begun), slice(None))  # imports and caches are warm now
     whole = deepcopy(begun)
     with interrupted(-1) as lines:
         learn(whole, slice(None))
@@ -103,7 +103,7 @@ def test_partial_fit_learns_the_first_examples_or_none(case, begun, short_stretc
     X, y = case.half(1) if begun else case.half(0)
 
     def learn(model, part):
-        named = {"classes": np.unique(y)} if model.plan().labels_at_once else {}  # as those of a whole call are
+        named = {"classes": np.unique(y)} if model.plan().labels_at_once else {}  # as after a complete call
         return model.partial_fit(X[part], None if y is None else y[part], **named)
 
     check_interrupts(case.half_way() if begun else case.model(), learn, state, n_learned)
@@ -196,7 +196,7 @@ BLOCKS = {
 
 @pytest.mark.parametrize("name", BLOCKS)
 @pytest.mark.parametrize("call", ["partial_fit", "fit"])
-def test_long_block_hears_signals_all_the_time(name, call, monkeypatch):
+def test_long_block_handles_signals_promptly(name, call, monkeypatch):
     monkeypatch.setattr(learner, "STRETCH", 2**18)
     options, n = BLOCKS[name]
     random_ = np.random.default_rng(0)
@@ -209,7 +209,7 @@ def test_long_block_hears_signals_all_the_time(name, call, monkeypatch):
     assert looks[0] > 20
 
 
-def test_long_prediction_hears_signals_all_the_time(monkeypatch):
+def test_long_prediction_handles_signals_promptly(monkeypatch):
     monkeypatch.setattr(learner, "STRETCH", 2**20)
     X = np.random.default_rng(0).normal(size=(10_000, 1000))
     model = onmargin.PassiveAggressiveClassifier().partial_fit(X[:20], range(20))
@@ -218,7 +218,7 @@ def test_long_prediction_hears_signals_all_the_time(monkeypatch):
     assert looks[0] > 20
 
 
-def test_texts_hear_signals_all_the_time(monkeypatch):
+def test_texts_handle_signals_promptly(monkeypatch):
     monkeypatch.setattr(_learner, "STRETCH", 2**16)
     texts = ["every word of these is hashed, and there are some"] * 40_000
     model = stream.PassiveAggressiveClassifier(features=onmargin.features.RecordFeatures(n_features=2**12))

@@ -63,7 +63,7 @@ def test_kernel_learns_what_no_line_separates(kind):
         assert (model.predict(X) == Y[kind]).mean() > 0.95
     if kind is PassiveAggressiveUniclass:
         ring = PassiveAggressiveUniclass(kernel="rbf", gamma=5.0, C=0.01).fit(X[y == 0])
-        # The middle of all is like none of them.
+        # The mean of all rows is unlike each of them.
         assert ring.score_samples([[0.0, 0.0]]) < np.quantile(ring.score_samples(X[y == 0]), 0.05)
 
 
@@ -138,7 +138,7 @@ def test_supports_of_streams_count_all_rows():
     assert (weight[model.support_] > 0).all()
 
 
-def test_warm_start_goes_on():
+def test_warm_start_continues():
     how = {"kernel": "rbf", "tol": None, "shuffle": False, "random_state": 0}
     warm = PassiveAggressiveClassifier(warm_start=True, max_iter=1, **how).fit(X, y).fit(X, y)
     cold = PassiveAggressiveClassifier(max_iter=2, **how).fit(X, y)
@@ -148,7 +148,7 @@ def test_warm_start_goes_on():
 
 @pytest.mark.parametrize("kind", ALL[:3])
 @pytest.mark.parametrize("options", [{}, {"budget": 20}], ids=str)
-def test_dense_and_sparse_rows_may_take_turns(kind, options):
+def test_dense_and_sparse_rows_may_alternate(kind, options):
     target = Y.get(kind, y)
     turns, plain = (kind(kernel="rbf", gamma=2.0, **options) for _ in range(2))
     for start in range(0, 200, 50):
@@ -183,7 +183,7 @@ def test_callable_kernel():
     assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
 
 
-def test_rows_without_direction_teach_nothing():
+def test_rows_without_direction_change_nothing():
     """K(x, x) <= 0: the loss counts, and the row does not become a support."""
     model = PassiveAggressiveClassifier(kernel=lambda A, B: -np.asarray(A @ B.T), fit_intercept=False)
     model.partial_fit(X, y, classes=[0, 1])
@@ -288,7 +288,7 @@ def test_overflow_is_refused():
 
 
 @pytest.mark.parametrize("change", [{"kernel": "poly"}, {"gamma": 3.0}, {"kernel": None}, {"budget": 3}], ids=str)
-def test_kernel_cannot_change_once_something_was_learned(change):
+def test_kernel_cannot_change_after_the_first_example(change):
     model = learned(PassiveAggressiveClassifier, kernel="rbf")
     with pytest.raises(ValueError, match="cannot change after training has started"):
         model.set_params(**change).partial_fit(X, y)

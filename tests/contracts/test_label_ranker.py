@@ -29,7 +29,7 @@ NAMED = [set(NAMES[sorted(labels)].tolist()) for labels in SETS]
 
 
 class OneColumn(LabelRanker):
-    """For scikit-learn's checks, which know no indicator matrices: one column of any numbers becomes three of 0 and 1.
+    """An adapter for scikit-learn's checks, which have no indicator matrices: one column becomes three of 0 and 1.
 
     Predictions are one column too: whether the first label is relevant, or its rank.
     """
@@ -105,7 +105,7 @@ def test_names_of_features():
 
 
 @pytest.mark.parametrize("calibrate", [True, False])
-def test_learning_goes_on_after_pickling_and_cloning_forgets(calibrate):
+def test_pickled_models_continue_and_clones_are_untrained(calibrate):
     model = LabelRanker(average=True, calibrate=calibrate).partial_fit(X[:40], NAMED[:40])
     copy = pickle.loads(pickle.dumps(model))
     for one in (model, copy):
@@ -117,8 +117,8 @@ def test_learning_goes_on_after_pickling_and_cloning_forgets(calibrate):
     assert vars(clone(model)).keys() == model.get_params().keys()
 
 
-def test_warm_start_goes_on():
-    """Two fits of one pass are one fit of two; other labels may come with the second."""
+def test_warm_start_continues():
+    """Two fits of one pass equal one fit of two passes; the second may have new labels."""
     options = {"max_iter": 1, "tol": None, "shuffle": False}
     warm = LabelRanker(warm_start=True, **options).fit(X, NAMED).fit(X, NAMED)
     assert_array_equal(warm.coef_, LabelRanker(**options | {"max_iter": 2}).fit(X, NAMED).coef_)
@@ -127,7 +127,7 @@ def test_warm_start_goes_on():
     assert cold.classes_.tolist() == ["ash", "yew"]
 
 
-# The parameters between calls: scores are (s, 0, ..., -s), and the second row asks for a margin that is 2 s short.
+# Parameters set between calls: scores are (s, 0, ..., -s), and the margin of the second row is too small by 2 s.
 @pytest.mark.parametrize(
     ("change", "tau"),
     [({"C": 0.125}, 0.125), ({"C": 1.0, "loss": "squared_hinge"}, 2 / (2 + 1 / 2)), ({"update": "simproj"}, 1.0)],
@@ -140,11 +140,11 @@ def test_obeys_parameters_set_between_calls(change, tau):
     assert_allclose(model.coef_, [[0.5 - tau], [-0.5 + tau]])
 
 
-# What is learned.
+# Results.
 
 
 def test_a_round_by_hand():
-    """Zero weights, x = 2: of the pairs of {0} with 1 and the calibration label, the first of equal losses moves."""
+    """From zero weights with x = 2, the first of the two pairs of label 0, with label 1, moves."""
     model = LabelRanker(C=np.inf, fit_intercept=False).partial_fit([[2.0]], np.array([[1, 0]]))
     assert_allclose(model._learner.geometry.weights, [[0.25], [-0.25], [0.0]])
     assert_allclose(model.coef_, [[0.25], [-0.25]])
@@ -154,7 +154,7 @@ def test_a_round_by_hand():
 
 
 @pytest.mark.parametrize("kind", [{}, {"average": True}, {"calibrate": False}, {"update": "simopt"}], ids=str)
-def test_decision_function_is_what_coef_and_intercept_say(kind):
+def test_decision_function_equals_coef_and_intercept(kind):
     model = LabelRanker(**kind).partial_fit(X, Y)
     assert model.coef_.shape == (4, 6)
     assert model.intercept_.shape == (4,)
@@ -172,13 +172,13 @@ def test_ranks_are_those_of_the_scores():
     assert untouched.rank(X[:1]).tolist() == [[1, 2, 3, 4]]
 
 
-def test_predictions_come_as_the_labels_did():
+def test_predictions_have_the_form_of_the_labels():
     matrix, numbers, names = (LabelRanker().partial_fit(X, labels) for labels in (Y, SETS, NAMED))
     numbers, names = (LabelRanker().partial_fit(X, L, classes=c) for L, c in ((SETS, range(4)), (NAMED, NAMES)))
     predicted = matrix.predict(X)
     assert predicted.dtype.kind == "i"
     assert_array_equal(predicted, matrix.decision_function(X) > 0)
-    assert 0.2 < (predicted == Y).all(axis=1).mean() < 1  # it learned something, and there is something to compare
+    assert 0.2 < (predicted == Y).all(axis=1).mean() < 1  # the comparison is not trivial
     assert numbers.predict(X) == [set(np.flatnonzero(row).tolist()) for row in predicted]
     assert names.predict(X) == [set(NAMES[np.flatnonzero(row)].tolist()) for row in predicted]
 
@@ -210,7 +210,7 @@ def test_score_is_average_precision(labels):
     assert model.score(X, labels, sample_weight=weight) == expected
 
 
-def test_labels_never_learned_come_last_in_the_score():
+def test_labels_never_learned_rank_last_in_the_score():
     model = LabelRanker(fit_intercept=False).partial_fit([[1.0]], [{"b"}], classes=["b", "c"])
     assert model.score([[1.0]], [{"b"}]) == 1
     assert model.score([[1.0]], [{"a"}]) == pytest.approx(1 / 3)
@@ -219,7 +219,7 @@ def test_labels_never_learned_come_last_in_the_score():
 
 @pytest.mark.parametrize("relevant", [0, 1], ids=["empty", "full"])
 @pytest.mark.parametrize("update", ["max", "simperc", "conproj", "simproj", "simopt", "conopt", "exact"])
-def test_empty_and_full_sets_ask_for_nothing_without_a_calibration_label(update, relevant):
+def test_empty_and_full_sets_have_no_loss_without_a_calibration_label(update, relevant):
     model = LabelRanker(update=update, calibrate=False).partial_fit(X, Y)
     before, totals = model.coef_.copy(), model.totals_
     model.partial_fit(X, np.full_like(Y, relevant))
@@ -240,7 +240,7 @@ def test_empty_and_full_sets_are_learned_against_the_calibration_label(update, r
 
 
 def test_one_label_against_the_calibration_label_is_binary():
-    """Both move, in opposite directions: their difference goes twice as far at a time."""
+    """Both move, in opposite directions: their difference moves twice as far per step."""
     model = LabelRanker(C=0.1).partial_fit(X, Y[:, :1])
     binary = PassiveAggressiveClassifier(C=0.2).partial_fit(X, Y[:, 0], classes=[0, 1])
     assert_allclose(model.coef_, binary.coef_, atol=1e-12)
@@ -249,7 +249,7 @@ def test_one_label_against_the_calibration_label_is_binary():
 
 
 def test_streams_that_begin_without_labels():
-    """Rounds count from the first, whatever comes later."""
+    """All rounds are counted, also those before the first label."""
     for calibrate in (True, False):
         model = LabelRanker(calibrate=calibrate).partial_fit(X[:5], [[]] * 5)
         assert model.decision_function(X).shape == (80, 0)
@@ -287,7 +287,7 @@ def test_weights_may_be_given():
 
 @pytest.mark.parametrize("update", ["simopt", "conopt"])
 def test_weights_that_grow_without_end_do_not_hang(update):
-    """Without a bound on C the steps of all pairs add up and overshoot, until nothing has a number any more."""
+    """Without a bound on C the steps of all pairs add up and overshoot, until weights overflow."""
     X, Y = np.array([[1.0, 0.0], [-0.9, 0.436]]), np.eye(8)[[0, 1]] + np.eye(8)[[2, 3]]
     model = LabelRanker(C=np.inf, update=update, calibrate=False, fit_intercept=False)
     with np.errstate(all="ignore"):

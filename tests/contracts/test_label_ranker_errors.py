@@ -134,7 +134,7 @@ def test_classes_are_refused(classes, labels, words):
     assert_refused(model, lambda: model.partial_fit(X, labels, classes=classes), words)
 
 
-def test_calibration_stays_as_it_was():
+def test_calibration_cannot_change():
     model = LabelRanker(warm_start=True).partial_fit(X, Y).set_params(calibrate=False)
     for call in (model.fit, model.partial_fit):
         assert_refused(model, lambda call=call: call(X, Y), "calibrate cannot change after training has started")

@@ -44,7 +44,7 @@ def test_compiled_is_the_twin(seed, geometry, C, rows_are_sparse):
 @pytest.mark.parametrize("geometry", LINKS)
 @pytest.mark.parametrize("C", [0.1, 50.0])
 def test_step_solves_its_problem(geometry, C):
-    """argmin B_F(w || w_t) + C [|y - w.x| - epsilon]_+, by a solver of convex problems with slack as a variable."""
+    """A convex solver with slack finds argmin B_F(w || w_t) + C [|y - w.x| - epsilon]_+."""
     X, y = stream_of(3)
     fitted = model(geometry, C=C, epsilon=0.1).partial_fit(X[:5], y[:5])
     w, F = fitted.coef_.copy(), INVERSES[geometry]
@@ -65,13 +65,13 @@ def test_step_solves_its_problem(geometry, C):
 
 
 def grad_of_half_square(w, q):
-    """The gradient of |w|_q^2 / 2."""
+    """Return the gradient of |w|_q^2 / 2."""
     length = np.linalg.norm(w, q)
     return np.sign(w) * np.abs(w) ** (q - 1) * length ** (2 - q) if length > 0 else np.zeros_like(w)
 
 
 @pytest.mark.parametrize("geometry", LINKS)
-def test_uncapped_step_reaches_the_tube_and_a_bounded_one_falls_short(geometry):
+def test_uncapped_step_reaches_the_tube_and_a_capped_one_does_not(geometry):
     X, y = stream_of(1)
     searched = model(geometry, C=np.inf).partial_fit(X[:1], y[:1] * 0.3)
     bounded = model(geometry, C=np.inf).set_params(line_search=False).partial_fit(X[:1], y[:1] * 0.3)
@@ -193,7 +193,7 @@ def test_zero_rows_move_a_ball():
 
 
 @pytest.mark.parametrize("geometry", LINKS)
-def test_balls_are_saved_and_go_on(geometry, tmp_path):
+def test_saved_balls_continue(geometry, tmp_path):
     X = points_of(1, geometry)
     model = ball(geometry, epsilon=0.1).partial_fit(X[:6])
     onmargin.save(model, tmp_path / "ball")
@@ -201,7 +201,7 @@ def test_balls_are_saved_and_go_on(geometry, tmp_path):
     assert again.partial_fit(X[6:]).center_.tolist() == model.partial_fit(X[6:]).center_.tolist()
 
 
-def test_streams_follow_with_a_ball():
+def test_streams_train_a_ball():
     X = points_of(1, "pnorm")
     whole = ball("pnorm", init="first", epsilon=0.1).partial_fit(X)
     single = stream.PassiveAggressiveUniclass(geometry="pnorm", p=3.0, line_search=True, epsilon=0.1)

@@ -72,12 +72,12 @@ TO_ALL = {"index too large", "index that wraps around", "row that ends too late"
 
 
 def models(name):
-    """Estimators of rows, new and when they have learned, with what they learn: a name and a function for each."""
+    """Yield a name and a function for each estimator of rows, untrained and trained."""
     for stage, make in STAGES.items():
         yield stage, lambda make=make: make(PassiveAggressiveClassifier), Y
     for case in CASES if name in TO_ALL else []:
         rows, targets = case.data()
-        ranks_only = case.parameters.get("calibrate") is False  # and predicts nothing
+        ranks_only = case.parameters.get("calibrate") is False  # it has no predictions
         if sparse.issparse(rows) and rows.dtype == np.float64 and not ranks_only:
             y = None if targets is None else targets[:N]
             yield f"new {case}", case.model, y
@@ -109,7 +109,7 @@ def answer(name):
 
 @pytest.fixture(scope="module")
 def answers(request):
-    """Results of another process, which is restarted after each name at which it dies."""
+    """Return the results of a subprocess, which is restarted after each matrix that crashes it."""
     found, left = {}, list(MALFORMED)
     while left:
         command = [sys.executable, "-m", "tests.contracts.test_malformed", *left]

@@ -10,7 +10,7 @@ ON_THE_MAP = set(re.findall(r"``([\w/]+\.(?:pyx|pxd|h|c))``", PAGE.read_text(enc
 
 
 def modules():
-    """Cython modules, declarations without a module, and C sources."""
+    """Return Cython modules, declarations without a module, and C sources."""
     paths = [path.relative_to(CORE) for path in CORE.rglob("*") if path.suffix in {".pyx", ".pxd", ".h", ".c"}]
     return {path.as_posix() for path in paths if path.suffix != ".pxd" or path.with_suffix(".pyx") not in paths}
 
@@ -20,7 +20,7 @@ def test_map_has_every_module():
 
 
 def test_every_cython_module_is_built():
-    """One that is not named in `meson.build` is never compiled."""
+    """A module that is not named in `meson.build` is never compiled."""
     build = (CORE / "meson.build").read_text(encoding="utf-8")
     assert not [path for path in modules() if path.endswith(".pyx") and f"'{Path(path).stem}'" not in build]
 

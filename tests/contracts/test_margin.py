@@ -22,7 +22,7 @@ def learned(n_classes=2, **options):
 
 
 def by_hand(margin, C, n_classes):
-    """PA-I without an intercept, with one prototype per class; of two the difference is kept."""
+    """Return the weights of PA-I without an intercept: one prototype per class, or the difference of two."""
     classes = np.unique(LABELS[n_classes])
     W = np.zeros((1 if n_classes == 2 else n_classes, X.shape[1]))
     for x, right in zip(X, np.searchsorted(classes, LABELS[n_classes]), strict=True):
@@ -48,7 +48,7 @@ def test_steps_are_those_of_the_definition(n_classes, margin, C):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("options", [*({"update": update} for update in UPDATES), {"strategy": "ovr"}], ids=str)
 def test_margin_is_a_unit(n_classes, options):
-    """Powers of two, so that no bit is lost."""
+    """Margins are powers of two, so that no bit is lost."""
     wide, unit = learned(n_classes, margin=8.0, C=2.0, **options), learned(n_classes, C=0.25, **options)
     np.testing.assert_array_equal(wide.coef_, 8 * unit.coef_)
     assert wide.totals_.mistakes == unit.totals_.mistakes
@@ -62,13 +62,13 @@ def test_margin_is_a_unit_of_squared_losses():
 
 @pytest.mark.parametrize("update", ["perceptron", "simperc"])
 def test_fixed_steps_are_taken_whatever_the_margin(update):
-    """Which then is that of the losses they are judged by."""
+    """The margin then only defines the losses in the totals."""
     one, other = learned(3, update=update), learned(3, update=update, margin=0.5)
     np.testing.assert_array_equal(one.coef_, other.coef_)
     assert one.totals_.loss > other.totals_.loss
 
 
-def test_margin_of_zero_learns_from_mistakes_alone():
+def test_margin_of_zero_learns_only_from_mistakes():
     assert not learned(margin=0.0).coef_.any()
     start = np.array([[0.0, 1.0, 0.0, 0.0]])
     codes = (LABELS[2] == "up").astype(int)
@@ -125,6 +125,6 @@ def test_margins_that_are_refused(face, margin):
 @pytest.mark.parametrize(
     ("options", "need"), [({"update": "mira"}, "update other than 'mira'"), ({"cost": "absolute"}, "cost=None")]
 )
-def test_margins_that_others_fix(options, need):
+def test_margins_fixed_by_other_options(options, need):
     with pytest.raises(ParameterError, match=f"margin needs {need}"):
         learned(3, margin=2.0, **options)

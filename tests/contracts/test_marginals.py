@@ -42,7 +42,7 @@ def test_forward_backward(scale, own):
 
 
 def sentences(n, seed=0):
-    """Words whose label follows from the word, but for some that are ambiguous."""
+    """Return sentences whose labels follow from the words, except for some ambiguous words."""
     rng = np.random.default_rng(seed)
     X, y = [], []
     for _ in range(n):
@@ -76,7 +76,7 @@ def test_probabilities_of_labels_and_spans(tagger):
     assert chances == sorted(chances, reverse=True)
 
 
-def test_temperature_makes_new_sequences_most_likely(tagger, tmp_path):
+def test_temperature_maximizes_the_likelihood_of_new_sequences(tagger, tmp_path):
     X, y = sentences(100, seed=2)
 
     def log_loss():

@@ -31,7 +31,7 @@ CLASSES, NUMBERS = np.arange(30) % 3, X @ [1.0, -2.0, 0.0, 0.5]
 LEARNERS = [kind for name in onmargin.__all__ if is_dataclass(kind := getattr(onmargin, name))]
 PACKAGE = Path(onmargin.__file__).parent
 
-# Values of options that differ from the default, of which some go together and some do not.
+# Values of options that differ from the default; some pairs are compatible and some are not.
 COMMON = {
     "C": [[0.1, 1.0], "auto", np.inf],
     "average": [True, "best"],
@@ -98,7 +98,7 @@ def pairs(values):
 
 
 def conflicts_of(model, options):
-    """What is missing by the table, which is read here without the library's own reader."""
+    """Return the unmet requirements of the table, which is read here without the library's own code."""
     return [
         need
         for row in TABLE
@@ -161,7 +161,7 @@ def test_pair_of_options_of_structures(options):
     learns_or_is_refused(partial(StructuredPredictor, model=model), options, structures, inputs)
 
 
-def test_three_options_that_do_not_go_together():
+def test_three_incompatible_options():
     options = {"update": "max_loss", "label_cost": {"A": 2.0}, "C": [1.0, 2.0]}
     with pytest.raises(
         ParameterError, match=r"^update='max_loss' with label_cost needs cost='squared_hamming'"
@@ -173,7 +173,7 @@ def test_three_options_that_do_not_go_together():
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64, np.uint8, Fraction], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize(("update", "loss"), [("max", "hinge"), ("max", "squared_hinge"), ("exact", "hinge")])
-def test_numbers_of_any_type_are_taken_for_what_they_are(kind, update, loss):
+def test_numbers_may_have_any_type(kind, update, loss):
     C = kind(2)
     models = [PassiveAggressiveClassifier(C=value, update=update, loss=loss) for value in (C, float(C))]
     one, other = (model.partial_fit(X / 9, CLASSES).coef_ for model in models)
@@ -182,7 +182,7 @@ def test_numbers_of_any_type_are_taken_for_what_they_are(kind, update, loss):
     assert not np.array_equal(one, default)
 
 
-def test_table_is_of_options_that_there_are():
+def test_table_names_existing_options():
     known = dict.fromkeys((ROWS, TRIALS, SEQUENCES, STRUCTURES), frozenset())
     for kind in LEARNERS:
         known[getattr(kind, "round_of", ROWS)] |= declared(kind).keys()
@@ -193,7 +193,7 @@ def test_table_is_of_options_that_there_are():
 
 @pytest.mark.parametrize(("kind", "most"), [(PassiveAggressiveClassifier, 80), (AutoClassifier, 100)])
 def test_learning_begins_after_few_calls(kind, most):
-    """Of Python functions of the library, in a first partial_fit; experts are made one by one."""
+    """The calls are those of Python functions of the library, in a first partial_fit."""
     y = (X[:, 0] > 0).astype(int)
     calls = []
 
@@ -201,7 +201,7 @@ def test_learning_begins_after_few_calls(kind, most):
         if event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE)):
             calls.append(frame.f_code.co_qualname)
 
-    kind().partial_fit(X, y)  # what is imported or remembered once does not count
+    kind().partial_fit(X, y)  # imports and caches do not count
     model, before = kind(), sys.getprofile()
     sys.setprofile(count)
     try:

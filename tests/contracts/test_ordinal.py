@@ -31,7 +31,7 @@ def test_check_of_scikit_learn(estimator, check):
 
 @pytest.mark.parametrize("update", UPDATES)
 def test_ranks_are_learned(update):
-    """SimPerc's steps of C for a mistake need no more than a perfect fit; the data have one."""
+    """The data have a perfect fit, which SimPerc also finds."""
     model = OrdinalRegressor(update=update, C=1.0, max_iter=3000, tol=None, random_state=0).fit(X, Y)
     assert model.score(X, Y) > -0.1
     assert model.classes_.tolist() == [1, 2, 3, 4]
@@ -116,7 +116,7 @@ def test_bad_classes(classes, message):
         OrdinalRegressor().partial_fit(X, Y, classes=classes)
 
 
-def test_a_rank_not_named_changes_nothing():
+def test_an_unknown_rank_changes_nothing():
     model = OrdinalRegressor().partial_fit(X, Y)
     before = deepcopy(model)
     with pytest.raises(ValueError, match=r"label 5, which is not among the classes \[1, 2, 3, 4\]"):
@@ -125,7 +125,7 @@ def test_a_rank_not_named_changes_nothing():
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_a_rank_of_weight_zero_is_none(method):
+def test_a_rank_of_weight_zero_is_ignored(method):
     options = {"shuffle": False, "max_iter": 2, "tol": None}
     rows, ranks, weight = np.vstack([X[:1], X]), np.append(9, Y), np.append(0.0, np.ones(len(Y)))
     model = getattr(OrdinalRegressor(**options), method)(rows, ranks, sample_weight=weight)

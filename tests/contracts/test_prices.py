@@ -32,7 +32,7 @@ def test_equals_twin(update, C):
 
 @pytest.mark.parametrize("update", ["simopt", "exact"])
 def test_convex_solver_agrees(update):
-    """max tau loss - tau G tau / 2 (or without cross terms), tau >= 0, sum nu tau <= C, one row without a price."""
+    """max tau loss - tau G tau / 2 (or without cross terms) with tau >= 0 and sum nu tau <= C; one row has no price."""
     random = np.random.default_rng(0)
     for _ in range(5):
         X, y, prices = random.standard_normal((5, 4)), random.choice([-1, 1], 5), random.random(5) * 3
@@ -54,7 +54,7 @@ def test_convex_solver_agrees(update):
 
 @pytest.mark.parametrize("update", SIMPLEX_TWINS)
 def test_on_the_simplex_a_price_divides_c(update):
-    """Trials of one row: a price is a factor on C."""
+    """In trials of one row a price divides C."""
     one = {"geometry": "entropic", "update": update}
     model = BlockClassifier(C=0.5, **one).partial_fit(TRIALS.X, TRIALS.y, prices=PRICES)
     weighted = BlockClassifier(C=0.5, **one).partial_fit(TRIALS.X, TRIALS.y, sample_weight=1 / PRICES)

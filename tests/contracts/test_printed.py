@@ -75,7 +75,7 @@ def test_table_of_experts_that_slept_compares_what_is_comparable():
     assert experts.mistakes.argmin() != experts.leader
     assert experts.per_round[experts.leader] == pytest.approx(awake.per_round[experts.leader], abs=0.01)
     linear = [m for m, name in enumerate(experts.names) if "curved" not in name and "ferns" not in name]
-    assert min(*experts.per_round[linear], *awake.per_round[linear]) > 0.4  # nothing linear is to be learned
+    assert min(*experts.per_round[linear], *awake.per_round[linear]) > 0.4  # no linear model can learn it
     lines = repr(experts).splitlines()
     assert lines[0].split() == ["model", "mistakes", "rounds", "per", "round", "with", "charges", "weight"]
     assert "curved" in lines[1]
@@ -110,7 +110,7 @@ def test_curves():
     assert len(html(both).findall(".//polyline")) == 2
 
 
-def test_what_is_not_there_is_left_out():
+def test_missing_values_are_left_out():
     assert text_table({"model": [], "error": []}) == "model  error"
     assert svg_curve([1], [0.5], "error") == ""
     assert svg_curve([1, 2, 3], [np.nan, 0.0, 0.0], "a < b").count(",") == 2

@@ -31,11 +31,11 @@ def data(n=300, n_classes=3, seed=0):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", NAMES)
-def test_faces_agree(name, n_classes):
+def test_interfaces_agree(name, n_classes):
     X, y = data(n_classes=n_classes)
     options = {"balanced": True} if name == "Winnow" else {}
     model = getattr(onmargin, name)(**options)
-    for t in range(200):  # some learners meet all labels of a call at once
+    for t in range(200):  # some learners add all labels of a call at once
         model.partial_fit(X[t : t + 1], y[t : t + 1])
     p = model.predict_proba(X[200:])
     assert p.shape == (100, n_classes)
@@ -79,7 +79,7 @@ def test_cuts_files_and_copies_change_no_bit(average, tmp_path):
     assert whole._model.calibration.rounds == 300 - 1 - int(np.argmax(y != y[0]) - 1)
 
 
-def test_odds_of_known_classes_stay_when_a_class_turns_up():
+def test_odds_of_known_classes_stay_when_a_class_appears():
     """Return the probabilities before the odds of the best class against all others are adjusted."""
     X, y = data(n_classes=2)
     for strategy in ("joint", "ovr"):
@@ -95,7 +95,7 @@ def test_odds_of_known_classes_stay_when_a_class_turns_up():
         assert_allclose(after[:, 2] / after[:, 1], before[:, 1] / before[:, 0], rtol=1e-9)
 
 
-def test_a_call_that_raises_leaves_them():
+def test_a_call_that_raises_does_not_change_them():
     X, y = data()
     model = onmargin.PassiveAggressiveClassifier(kernel="rbf").partial_fit(X, y)
     before = model.predict_proba(X)
@@ -116,11 +116,11 @@ def test_fit_calibrates_in_its_first_pass():
     model = onmargin.PassiveAggressiveClassifier(C=0.1, random_state=0, tol=None, max_iter=5).fit(X, y)
     assert model._model.calibration.rounds == 5000
     assert model._model.calibration.judged == 1000
-    model.partial_fit(X, y)  # new examples, as far as it knows
+    model.partial_fit(X, y)  # new examples for the model
     assert model._model.calibration.judged == 2000
 
 
-def test_class_weights_do_not_bend_probabilities():
+def test_class_weights_do_not_change_probabilities():
     """The probabilities of rare classes are not raised to make them predictions."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 3))
@@ -191,7 +191,7 @@ def test_reliability_is_that_of_the_probabilities_before():
     top, right = p.max(axis=1), p.argmax(axis=1) == y
     bins = [np.flatnonzero((top * 10).astype(int) == k) for k in range(10)]
     error = sum(abs(top[rows].sum() - right[rows].sum()) for rows in bins) / 400
-    assert found.calibration_error == pytest.approx(error, rel=1e-5)  # of ties the first class is a little ahead
+    assert found.calibration_error == pytest.approx(error, rel=1e-5)  # the first class of a tie is slightly preferred
     assert found.weight.sum() == 400
     curve = progressive(onmargin.AROWClassifier(), X, y)
     assert curve.log_loss[-1] == pytest.approx(found.log_loss)

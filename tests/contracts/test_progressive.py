@@ -111,7 +111,7 @@ class Majority:
         self.counts[y] = self.counts.get(y, 0) + 1
 
 
-def test_models_of_others():
+def test_models_of_other_libraries():
     labels = ["a", "b", "a", "a", "b", "a"]
     stream = [({"x": 1.0}, label) for label in labels]
     model = Majority()
@@ -127,7 +127,7 @@ def test_models_of_others():
     assert progressive(SGDRegressor(random_state=0), X, z).measure == "mean absolute error"
 
 
-def test_side_by_side_all_are_measured_alike():
+def test_several_models_are_measured_alike():
     models = {"PA": PassiveAggressiveClassifier(), "SGD": SGDClassifier(random_state=0)}
     curves = progressive(models, X, y, every=50)
     assert list(curves) == ["PA", "SGD"]
@@ -151,7 +151,7 @@ def test_delayed_labels():
 
 
 def test_window_sees_drift():
-    """The target is flipped in the middle: the last rounds show it, the mean hides it."""
+    """The target is flipped in the middle: the window shows it, and the mean hides it."""
     labels = np.where(np.arange(237) < 120, z > 0, z < 0)
     curve = progressive(Perceptron(), X, labels, every=1, window=20)
     mistakes = np.diff(np.append(0, np.round(curve.error * curve.rounds)))
@@ -216,7 +216,7 @@ def test_bounds_where_they_apply():
 
 
 def test_heavy_libraries_wait():
-    """scikit-learn itself may import pandas to learn that a list is no frame."""
+    """scikit-learn itself may import pandas to check whether a list is a frame."""
     learn = "import sys, onmargin; X, y = [[1.0], [-1.0]], [0, 1]; m = onmargin.Perceptron().partial_fit(X, y);"
     curve = "from onmargin.evaluate import progressive; progressive(onmargin.Perceptron(), X, y);"
     report = "print({'pandas', 'matplotlib'} & set(sys.modules))"
@@ -269,7 +269,7 @@ ALARM = ChangeAlarm()
 
 
 @pytest.mark.parametrize("model", [PassiveAggressiveClassifier(), SGDClassifier(random_state=0), OneByOne()], ids=str)
-def test_alarm_says_where_the_stream_turned(model):
+def test_alarm_reports_where_the_stream_changed(model):
     if isinstance(model, OneByOne):
         curve = progressive(model, zip(TURNED, SIDE.tolist(), strict=True), alarm=ALARM, every=50)
     else:
@@ -307,8 +307,8 @@ HEARD = [
 
 @pytest.mark.parametrize("every", [1, 10, 1000])
 @pytest.mark.parametrize(("model", "rows", "target"), HEARD)
-def test_alarm_hears_every_mistake(model, rows, target, every, monkeypatch):
-    """In their order: what the totals count when each example is a call of its own."""
+def test_alarm_receives_every_mistake(model, rows, target, every, monkeypatch):
+    """It receives them in order, as the totals count them when each example is its own call."""
     monkeypatch.setattr(module, "ChangeAlarm", Ear)
     run = module._Totals(model, module._labels(target), Ear(), stream=False)
     single, named, counts = clone(model), run.named, [0]
@@ -320,7 +320,7 @@ def test_alarm_hears_every_mistake(model, rows, target, every, monkeypatch):
     assert run.alarm.heard == np.diff(counts).astype(bool).tolist()
 
 
-def test_alarm_hears_the_mistakes_of_trials_and_tubes():
+def test_alarm_receives_the_mistakes_of_trials_and_tubes():
     groups = np.repeat(np.arange(1500), 2)
     sides = np.where(SIDE, 1, -1)
     curve = progressive(BlockClassifier(C=0.1), TURNED, sides, groups=groups, alarm=ALARM)

@@ -125,7 +125,7 @@ def test_winnow_refuses_them_later():
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("container", [np.ascontiguousarray, sparse.csr_array])
-def test_winnow_does_not_mind_them_where_they_weigh_nothing(container, method):
+def test_winnow_accepts_them_with_weight_zero(container, method):
     rows, weight = np.abs(X), (X[:, 0] > 0).astype(float)
     options = {"shuffle": False, "max_iter": 2, "tol": None}
     mixed = np.where(weight[:, None] > 0, rows, -rows)
@@ -198,12 +198,12 @@ def test_classes_of_the_first_call_are_known_at_once(name):
 
 
 def with_pairs(name):
-    """A model that knows two classes, and the rows it learned."""
+    """Return a model of two classes and the rows it learned."""
     return clone(MODELS[name]).partial_fit(rows_for(name), np.array(["b", "d"])[TWO]), rows_for(name)
 
 
 @every
-def test_a_third_class_leaves_the_others_as_they_are(name):
+def test_a_third_class_does_not_change_the_others(name):
     model, rows = with_pairs(name)
     before = model.decision_function(rows)
     if name in {"simplex", "Winnow of positive rows"}:
@@ -224,7 +224,7 @@ def test_a_third_class_leaves_the_others_as_they_are(name):
 
 
 @every
-def test_a_fourth_class_leaves_the_others_as_they_are(name):
+def test_a_fourth_class_does_not_change_the_others(name):
     rows = rows_for(name)
     model = clone(MODELS[name]).partial_fit(rows, np.array(["a", "c", "d"])[np.minimum(FOUR, 2)])
     before = model.decision_function(rows)
@@ -249,7 +249,7 @@ def test_weights_reproduce_the_scores(container, labels, name):
     np.testing.assert_allclose(shown, scores if k > 1 else scores[:, 0], rtol=1e-9, atol=1e-12)
     best = shown.argmax(axis=1) if k > 1 else (shown >= 0).astype(int)
     assert model.predict(container(rows)).tolist() == best.tolist()
-    if name != "Winnow of positive rows":  # whose labels have little to do with them
+    if name != "Winnow of positive rows":  # whose labels are nearly independent of them
         assert (model.predict(rows) == labels).mean() > (0.4 if k > 1 else 0.6)
     if name in ("entropic", "Winnow"):
         assert np.abs(model.coef_).sum() <= 1 + 1e-12
@@ -259,7 +259,7 @@ def test_weights_reproduce_the_scores(container, labels, name):
 
 
 def test_threshold_of_winnow():
-    """Is minus the intercept with two classes, and there is none with more, or of balanced weights."""
+    """It is minus the intercept with two classes; with more classes or balanced weights there is none."""
     assert Winnow().partial_fit(np.abs(X), TWO).intercept_.tolist() == [-0.5]
     assert Winnow(threshold=0.2).partial_fit(np.abs(X), TWO).intercept_.tolist() == [-0.2]
     assert Winnow().partial_fit(np.abs(X), FOUR).intercept_.tolist() == [0.0] * 4
@@ -279,7 +279,7 @@ def test_fit_and_warm_start(name):
 
 
 @every
-def test_weight_zero_is_not_there(name):
+def test_examples_of_weight_zero_are_ignored(name):
     rows, weight = rows_for(name), np.arange(80) % 3 / 2.0
     model = clone(MODELS[name]).partial_fit(rows, FOUR, sample_weight=weight)
     kept = weight > 0
@@ -293,7 +293,7 @@ def test_weight_zero_is_not_there(name):
 @pytest.mark.parametrize("labels", [TWO, FOUR], ids=["two", "four"])
 @pytest.mark.parametrize("C", [2.0**-40, 0.5, 8.0, 2.0**60])
 def test_predictions_of_the_perceptron_do_not_depend_on_c(C, labels):
-    """Not even in the last bit, for powers of two."""
+    """For powers of two, they are equal bit for bit."""
     one, other = Perceptron().partial_fit(X, labels), Perceptron(C=C).partial_fit(X, labels)
     assert one.totals_.mistakes == other.totals_.mistakes
     assert (C * one.coef_).tolist() == other.coef_.tolist()
@@ -332,7 +332,7 @@ def test_special_cases_are_the_general_learner():
 
 @pytest.mark.parametrize(("balanced", "times"), [(False, 4), (True, 1)])
 def test_proven_rate_of_winnow(balanced, times):
-    """4 gamma, and gamma if balanced."""
+    """The rate is 4 gamma, or gamma if balanced."""
     chosen = Winnow(margin=0.15, balanced=balanced).partial_fit(np.abs(X), TWO)
     given = Winnow(margin=0.15, balanced=balanced, rate=times * 0.15).partial_fit(np.abs(X), TWO)
     assert public_state(chosen) == public_state(given)
@@ -347,7 +347,7 @@ def test_default_p_is_two_log_n():
 
 
 def test_default_margins():
-    """1, and 0.1 for entropic weights."""
+    """The default is 1, and 0.1 for entropic weights."""
     for geometry, margin in ("euclidean", 1.0), ("pnorm", 1.0), ("entropic", 0.1):
         default, given = (
             QuasiAdditiveClassifier(geometry=geometry, margin=m, C=0.2).partial_fit(X, TWO) for m in (None, margin)
@@ -356,7 +356,7 @@ def test_default_margins():
 
 
 def test_parameters_may_change_between_calls():
-    """C, the step and the margin take effect with the next call; the geometry does not change under its weights."""
+    """C, the step and the margin take effect with the next call; the geometry cannot change."""
     model = QuasiAdditiveClassifier(geometry="pnorm", p=3.0).partial_fit(X, TWO)
     before = model.coef_.copy()
     model.set_params(step="fixed", C=5.0).partial_fit(X, TWO)

@@ -13,7 +13,7 @@ def test_report_by_hand():
     labels = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0], [1, 1, 1]])
     scores = np.array([[0.1, 0.9, 0.5], [0.2, 0.7, 0.1], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0]])
     report = ranking_report(labels, scores)
-    assert report.one_error == pytest.approx(1 / 3)  # the first of the three that have relevant labels
+    assert report.one_error == pytest.approx(1 / 3)  # the first of three rows with relevant labels
     assert report.coverage == pytest.approx((3 + 1 + 0 + 3) / 4)
     assert report.ranking_loss == pytest.approx((1 + 0 + 0 + 0) / 4)
     assert report.average_precision == pytest.approx(((1 / 2 + 2 / 3) / 2 + 1 + 1 + 1) / 4)

@@ -31,7 +31,7 @@ def test_check_of_scikit_learn(estimator, check):
 
 
 def with_ones(rows):
-    """The intercept is the weight of one more coordinate, and pays for its size like the others."""
+    """Append a coordinate of 1: the intercept is its weight, penalized like the others."""
     return np.hstack([rows, np.ones((len(rows), 1))])
 
 
@@ -55,7 +55,7 @@ def test_weights_of_examples_are_repetitions():
 
 
 def test_forgetting_is_weighted_ridge_regression():
-    """Penalties fade to a hundredth of alpha, and are held there in turn: with six coordinates above 0.95^6 of it."""
+    """Penalties decay to alpha / 100 and are restored in turn: with six coordinates they stay above 0.95^6 of that."""
     model = OnlineRidgeRegressor(alpha=2.0, forgetting=0.05)
     for rounds, least in (40, 0.95**40), (200, 0.01 * 0.95**6):
         A, y = np.tile(with_ones(X), (3, 1))[:rounds], np.tile(Y, 3)[:rounds]
@@ -70,8 +70,8 @@ def test_forgetting_is_weighted_ridge_regression():
             assert_allclose([*model.coef_, *model.intercept_], ridge.coef_, rtol=1e-8)
 
 
-def test_forgetting_goes_on_where_features_are_collinear_or_gone():
-    """Of two towns one is always there: with the intercept they are collinear."""
+def test_forgetting_works_with_collinear_and_vanished_features():
+    """One of two towns is always present: with the intercept they are collinear."""
     model = stream.OnlineRidgeRegressor(forgetting=0.02)
     for i in range(3000):
         gone = {"gone": 1.0} if i < 50 else {}
@@ -80,8 +80,8 @@ def test_forgetting_goes_on_where_features_are_collinear_or_gone():
     assert np.linalg.cond(model._learner.geometry.full()) < 1e4
 
 
-def test_forecasts_count_the_row_to_come():
-    """With a target of 0."""
+def test_forecasts_include_the_next_row():
+    """The next row counts with a target of 0."""
     model = OnlineRidgeRegressor(forecast=True).fit(X, Y)
     for x in 3 * X[:5]:
         ridge = Ridge(fit_intercept=False).fit(with_ones(np.vstack([X, x])), [*Y, 0])
@@ -134,7 +134,7 @@ def test_too_many_features_are_refused():
     assert model.learn_one({"n3": 1.0}, 3.0).totals_.rounds == 3
 
 
-def test_what_may_change_while_it_learns():
+def test_options_that_may_change_during_training():
     model = OnlineRidgeRegressor().partial_fit(X, Y)
     model.set_params(forecast=True, forgetting=0.01).partial_fit(X, Y)
     assert model._learner.geometry.forgetting == 0.01
@@ -152,7 +152,7 @@ def test_export():
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_shards_are_added_up_exactly(fit_intercept):
+def test_shards_are_summed_exactly(fit_intercept):
     model = OnlineRidgeRegressor(fit_intercept=fit_intercept)
     whole = clone(model).partial_fit(X, Y).partial_fit(X, Y)
     scale.fit(model, cut(sparse.csr_array(X), Y, 3), engine=LocalEngine(1), epochs=2)

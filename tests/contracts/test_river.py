@@ -54,7 +54,7 @@ MODELS += [getattr(river_models, name)() for name in river_models.__all__ if nam
 QUICK = [MODELS[0], MODELS[3]]  # one of each kind; the others are left to --full
 
 
-# Where the order in which names come matters: by it curved experts draw their random features, and it is that of sums.
+# The order of names matters for these: it determines the random features of curved experts and the order of sums.
 BY_ORDER = {"AutoClassifier", "AutoRegressor", "DualAscentRegressor"}
 
 
@@ -96,7 +96,7 @@ def test_it_learns_what_the_stream_does():
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_it_learns_the_weights_of_the_stream(model):
-    """From the same parameters."""
+    """Both have the same parameters."""
     mine, its = model.clone(), type(model).learner(**model._get_params())
     numbers = isinstance(model, river.base.Regressor)
     for x, y in (datasets.TrumpApproval() if numbers else datasets.Phishing()).take(50):
@@ -114,7 +114,7 @@ def test_names_of_any_type():
 
 
 def test_anomalies():
-    """Its checks in river need a data set that has to be fetched; these need none."""
+    """River's own checks need a data set that must be downloaded; these do not."""
     random = np.random.default_rng(0)
     detector = PassiveAggressiveUniclass(C=0.05, radius="learn", max_radius=3.0)
     assert isinstance(detector, river.base.AnomalyDetector)
@@ -135,7 +135,7 @@ def records():
 
 
 @pytest.mark.parametrize("name", ["PassiveAggressiveClassifier", "AROWRegressor", "AutoClassifier"])
-def test_frames_are_so_many_examples(name):
+def test_frames_equal_single_examples(name):
     X, classes, numbers = records()
     y = numbers if name.endswith("Regressor") else classes
     frames, singles = (getattr(river_models, name)() for _ in range(2))

@@ -60,7 +60,7 @@ BAD_ROWS = {
 @pytest.mark.parametrize("name", BAD_ROWS)
 def test_bad_rows_are_refused_and_nothing_is_lost(name, method, begun):
     if name == "wide" and (method == "fit" or not begun):
-        return  # a width like any other
+        return  # a valid number of features
     rows, words = BAD_ROWS[name]
     scaler = RunningScaler()
     if begun:
@@ -71,7 +71,7 @@ def test_bad_rows_are_refused_and_nothing_is_lost(name, method, begun):
     assert pickle.dumps(scaler) == before
 
 
-def test_what_is_wrong_is_said():
+def test_errors_name_the_problem():
     with pytest.raises(ValueError, match=r"by must be 'rms' or 'max'; got 'std'. Set it with RunningScaler.set_params"):
         RunningScaler(by="std").fit(X)
     with pytest.raises(ValueError, match="estimator must be an estimator with partial_fit; got"):
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_said():
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
-def test_learner_behind_a_scaler_is_both_by_hand(container):
+def test_learner_behind_a_scaler_equals_both_by_hand(container):
     model, scaler, learner = Scaled(PassiveAggressiveClassifier()), RunningScaler(), PassiveAggressiveClassifier()
     for part in (slice(200), slice(200, 569)):
         model.partial_fit(container(X[part]), y[part])
@@ -109,7 +109,7 @@ def test_fit_knows_all_rows():
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
-def test_what_the_learner_refuses_leaves_the_scaler_alone(container):
+def test_input_that_the_learner_refuses_does_not_change_the_scaler(container):
     model = Scaled(PassiveAggressiveClassifier())
     with pytest.raises(ValueError, match="inconsistent"):
         model.partial_fit(container(X), y[:-1])
@@ -149,7 +149,7 @@ def test_units_make_no_difference_to_a_learner_behind_it():
 
 
 def test_progressive():
-    """As fast as the learner, which counts for itself, or example by example."""
+    """The learner counts its own totals, or examples are evaluated one by one."""
     model = Scaled(PassiveAggressiveClassifier())
     curve = progressive(model, X, y, alarm=ChangeAlarm())
     assert round(curve.error[-1] * len(y)) == model.partial_fit(X, y, classes=[0, 1]).totals_.mistakes

@@ -100,7 +100,7 @@ def test_nothing_is_known_at_first(kind):
 
 
 def test_arow_by_hand():
-    """Variance 1 and r = 1 make beta = 1/5 for x = 2, the loss being 1."""
+    """For variance 1, r = 1, x = 2 and a loss of 1, beta is 1/5."""
     model = AROWClassifier(r=1.0, fit_intercept=False).partial_fit([[2.0]], ["b"], classes=["a", "b"])
     assert_allclose(model.coef_, [[0.4]])
     assert_allclose(model.confidence_, [[1 - 4 / 5]])
@@ -110,7 +110,7 @@ def test_arow_by_hand():
 
 
 def test_adaptive_by_hand():
-    """x = (3, 4): |x| in the metric is 3 + 4, and both weights move alike; then (3, 0) in roots of sums of squares."""
+    """For x = (3, 4) the norm in the metric is 3 + 4, and both weights move equally; the next row is (3, 0)."""
     model = PassiveAggressiveClassifier(geometry="adaptive", fit_intercept=False, C=np.inf)
     model.partial_fit([[3.0, 4.0]], [1], classes=[0, 1])
     assert_allclose(model.coef_, [[1 / 7, 1 / 7]])
@@ -120,7 +120,7 @@ def test_adaptive_by_hand():
 
 @every_classifier
 @pytest.mark.parametrize("strategy", ["joint", "ovr"])
-def test_a_new_class_is_unknown_and_the_others_stay(kind, strategy):
+def test_a_new_class_has_variance_one_and_the_others_stay(kind, strategy):
     model = kind(strategy=strategy).partial_fit(X, TWO)
     margins, known = model.decision_function(X), model.confidence_.copy()
     model.partial_fit(X[:1], ["new"], sample_weight=[1e-300])
@@ -135,8 +135,8 @@ def test_a_new_class_is_unknown_and_the_others_stay(kind, strategy):
 
 
 @pytest.mark.parametrize("kind", [*CLASSIFIERS, AROWRegressor])
-def test_weights_multiply_how_much_an_example_counts(kind):
-    """Twice the weight is half of r, and twice C."""
+def test_example_weights_divide_r(kind):
+    """Twice the weight equals half of r, or twice C."""
     halved = {"r": 0.05} if hasattr(kind(), "r") else {"C": 2 * kind().C}
     heavy = kind().partial_fit(X, THREE, sample_weight=np.full(90, 2.0))
     other = kind(**halved).partial_fit(X, THREE)
@@ -172,7 +172,7 @@ def test_rare_features_move_further():
         assert moved[1] > 5 * moved[0] > 0
 
 
-def test_cost_and_averaging_go_with_a_metric():
+def test_costs_and_averaging_work_with_a_metric():
     model = PassiveAggressiveClassifier(geometry="adaptive", cost="absolute", average=True).partial_fit(X, THREE)
     assert model.score(X, THREE) > 0.7
     assert model.totals_.cost > 0

@@ -13,7 +13,7 @@ OPTIONS = [{}, {"average": True}, {"C": [0.1, 1.0]}, {"update": "max_loss", "cos
 
 
 def corpus(n_labels):
-    """Return sequences, each with one label more than those before it, in no order."""
+    """Return sequences, each with one new label, in random order."""
     rng = np.random.default_rng(0)
     labels = [f"L{k:03}" for k in rng.permutation(n_labels)]
     y = [[*rng.choice(labels[max(0, k - 9) : k + 1], 4).tolist(), labels[k]] for k in range(n_labels)]
@@ -33,7 +33,7 @@ def test_weights_are_copied_a_few_times_for_many_labels(options):
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_labels_met_one_by_one_are_learned_as_in_one_call(options, tmp_path):
+def test_labels_added_one_by_one_equal_one_call(options, tmp_path):
     X, y = corpus(30)
     alone, together = SequenceTagger(**options), SequenceTagger(**options).partial_fit(X, y)
     for sequence, labels in zip(X, y, strict=True):
@@ -50,7 +50,7 @@ def test_labels_met_one_by_one_are_learned_as_in_one_call(options, tmp_path):
             tagger.partial_fit(X, y)
 
 
-def test_a_label_that_is_refused_leaves_no_weights_behind():
+def test_a_refused_label_leaves_no_weights():
     X, y = corpus(12)
     tagger, twin = SequenceTagger(), SequenceTagger()
     for sequence, labels in zip(X, y, strict=True):

@@ -38,7 +38,7 @@ def test_a_grid_learns_a_small_language(combine):
 
 
 @pytest.mark.parametrize("transition_features", [None, ("w=",)])
-def test_the_leader_is_what_is_shown(transition_features):
+def test_attributes_are_those_of_the_leader(transition_features):
     tagger = SequenceTagger(C=GRID, transition_features=transition_features).partial_fit(X, y)
     sweep = tagger.sweep_
     alone = SequenceTagger(C=GRID[sweep.leader], transition_features=transition_features).partial_fit(X, y)
@@ -48,7 +48,7 @@ def test_the_leader_is_what_is_shown(transition_features):
     assert len(sweep.transition_coef) == (3 if transition_features else 0)
 
 
-def test_votes_are_the_scores_of_labellings():
+def test_votes_are_the_scores_of_labelings():
     tagger = SequenceTagger(C=GRID, combine="hedge").partial_fit(X, y)
     each = [SequenceTagger(C=C).partial_fit(X, y).predict(X) for C in GRID]
     weights = tagger.sweep_.weights
@@ -75,7 +75,7 @@ def test_how_a_stream_is_cut_makes_no_difference(combine, transition_features):
 
 
 @both
-def test_a_file_goes_on_exactly(combine, tmp_path):
+def test_a_saved_tagger_continues_exactly(combine, tmp_path):
     tagger = SequenceTagger(C="auto", combine=combine).partial_fit(X[:20], y[:20])
     onmargin.save(tagger, tmp_path / "tagger")
     read = onmargin.load(tmp_path / "tagger")
@@ -86,7 +86,7 @@ def test_a_file_goes_on_exactly(combine, tmp_path):
     assert read.decode(X) == tagger.decode(X)
 
 
-def test_passes_go_on_where_they_were():
+def test_passes_continue_where_they_were():
     twice = SequenceTagger(C=GRID, combine="hedge", max_iter=2, shuffle=False, average=False).fit(X, y)
     warm = SequenceTagger(C=GRID, combine="hedge", max_iter=1, shuffle=False, average=False, warm_start=True)
     assert standing(warm.fit(X, y).fit(X, y)) == standing(twice)
@@ -101,7 +101,7 @@ def test_weight_zero_skips_a_sequence_and_weights_scale_every_c():
     assert heavy.totals_.rounds == 30
 
 
-def test_empty_sequences_ask_for_nothing():
+def test_empty_sequences_have_no_loss():
     tagger = SequenceTagger(C=GRID, combine="hedge").partial_fit([[], []], [[], []], classes=LABELS)
     assert tagger.totals_.rounds == 2
     assert tagger.predict([[], X[0]]) == [[], [LABELS[0]] * len(X[0])]
@@ -110,21 +110,21 @@ def test_empty_sequences_ask_for_nothing():
 
 
 @pytest.mark.parametrize("C", [[], [0.0], [1.0, -1.0], "each", [True]])
-def test_sequences_of_what_is_no_price_are_refused(C):
+def test_sequences_of_invalid_c_are_refused(C):
     with pytest.raises(ValueError, match=r"C must be a number greater than 0, or a sequence.* or 'auto'"):
         SequenceTagger(C=C).fit(X, y)
     with pytest.raises(ValueError, match="combine must be 'leader' or 'hedge'"):
         SequenceTagger(C=GRID, combine="vote").fit(X, y)
 
 
-def test_the_perceptron_has_no_price():
+def test_the_perceptron_has_no_c():
     with pytest.raises(ValueError, match="a sequence of C needs update other than 'perceptron'"):
         SequenceTagger(C=GRID, update="perceptron").partial_fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:all . values of C behaved the same")
 @pytest.mark.parametrize("changed", [[0.1, 2.0], [0.1], 1.0, "auto"])
-def test_prices_stay_once_something_was_learned(changed):
+def test_values_of_c_cannot_change_after_the_first_example(changed):
     tagger = SequenceTagger(C=GRID).partial_fit(X[:20], y[:20])
     before = standing(tagger)
     with pytest.raises(ValueError, match="C cannot change after training has started"):
@@ -134,7 +134,7 @@ def test_prices_stay_once_something_was_learned(changed):
     tagger.fit(X, y)  # all start over
 
 
-def test_a_new_price_does_not_rename_the_models():
+def test_a_new_c_does_not_rename_the_models():
     tagger = SequenceTagger(C=GRID).partial_fit(X[:20], y[:20])
     names = tagger.sweep_.names
     assert len(names) == len(GRID)
@@ -142,7 +142,7 @@ def test_a_new_price_does_not_rename_the_models():
 
 
 @both
-def test_what_is_refused_leaves_all_models_as_they_were(combine):
+def test_refused_input_changes_no_model(combine):
     tagger = SequenceTagger(C=GRID, combine=combine, transition_features=("w=",)).partial_fit(X[:20], y[:20])
     twin = copy.deepcopy(tagger)
     with pytest.raises(ValueError, match="all strings or all integers"):

@@ -121,8 +121,8 @@ def test_how_a_stream_is_cut_makes_no_difference(cut, average, transition_featur
     assert state(one_by_one) == state(whole)
 
 
-def test_features_of_steps_tell_what_neighbours_cannot():
-    """Whether the label stays is told by a feature of the step, and the label itself by none."""
+def test_transition_features_learn_what_emissions_cannot():
+    """A feature determines whether the label changes, and no feature determines the label itself."""
     random = np.random.default_rng(0)
     changes = random.integers(2, size=(200, 8))
     y = [["AB"[k] for k in np.cumsum(row) % 2] for row in changes]
@@ -138,7 +138,7 @@ def test_features_of_steps_tell_what_neighbours_cannot():
     assert stay < 0 < change
 
 
-def test_a_matrix_may_weigh_steps():
+def test_a_matrix_may_have_transition_features():
     X, y = corpus()
     by_name = SequenceTagger(transition_features="all").partial_fit(X, y)
     place = {name: j for j, name in enumerate(by_name.feature_names_)}
@@ -152,8 +152,8 @@ def test_a_matrix_may_weigh_steps():
     assert not hasattr(by_matrix, "transition_feature_names_")
 
 
-def test_features_that_are_taken_back_choose_none():
-    """A place that a refused call gave to one name may go to another."""
+def test_features_of_refused_calls_are_not_transition_features():
+    """The index that a refused call gave to one name may be given to another."""
     tagger = SequenceTagger(transition_features=("t",)).partial_fit([[["a"], ["t1"], ["b"]]], [["X", "Y", "X"]])
     twin = copy.deepcopy(tagger)
     with pytest.raises(ValueError, match="all strings or all integers"):
@@ -166,7 +166,7 @@ def test_features_that_are_taken_back_choose_none():
     assert tagger.transition_feature_names_ == ["t1", "t5", "t6"]
 
 
-def test_labels_seen_only_later_are_learned_from_there():
+def test_late_labels_are_learned_from_their_first_occurrence():
     X, y = corpus()
     tagger = SequenceTagger().partial_fit(X[:10], [["NOUN"] * len(row) for row in y[:10]])
     assert tagger.classes_.tolist() == ["NOUN"]
@@ -202,7 +202,7 @@ def test_fit_averages_unless_told_otherwise_and_partial_fit_does_not():
     assert not np.array_equal(plain.coef_, mean.coef_)
 
 
-def test_fit_starts_anew_and_warm_start_goes_on():
+def test_fit_starts_from_scratch_and_warm_start_continues():
     X, y = corpus()
     tagger = SequenceTagger(random_state=0).fit(X[:30], y[:30])
     once = state(SequenceTagger(random_state=0).fit(X, y))
@@ -268,7 +268,7 @@ def test_weights_of_a_label_come_heaviest_first():
     assert tagger.coef_[0, place] == next(iter(weights.values()))
 
 
-def test_clones_start_anew_with_the_same_parameters():
+def test_clones_are_untrained_with_the_same_parameters():
     tagger = SequenceTagger(C=0.5, label_cost={"A": 2.0}).fit(*corpus())
     assert clone(tagger).get_params() == tagger.get_params()
     assert not hasattr(clone(tagger), "classes_")
@@ -284,7 +284,7 @@ def test_nothing_works_before_learning():
 
 
 def late_labels(n=40):
-    """Sentences of which nearly every one has a label that was not met before."""
+    """Return sentences, nearly all of which have a new label."""
     rng = np.random.default_rng(1)
     X = [[[f"w{w}", f"p{w % 3}"] for w in rng.integers(12, size=rng.integers(1, 5))] for _ in range(n)]
     return X, [[f"L{(i * int(token[0][1:])) % 23}" for token in row] for i, row in enumerate(X)]
@@ -324,7 +324,7 @@ def test_weights_are_copied_once_for_all_new_labels_of_a_call(monkeypatch):
 
 
 @pytest.mark.parametrize("stop_at", [1, 2, 5, 11])
-def test_an_interrupt_leaves_the_labels_met_so_far(monkeypatch, stop_at):
+def test_an_interrupt_keeps_the_labels_so_far(monkeypatch, stop_at):
     X, y = late_labels()
     whole, calls = SequenceTagger(), []
     learn = Learner.learn

@@ -103,7 +103,7 @@ def test_sequences_of_one_length_as_one_array():
     assert state(SequenceTagger().partial_fit(names, y)) == state(SequenceTagger().partial_fit(names.tolist(), y))
 
 
-def test_labels_of_a_matrix_come_by_sequence_or_by_token():
+def test_labels_of_a_matrix_are_given_by_sequence_or_by_token():
     X, y, lengths = np.eye(4), ["X", "Y", "X", "Y"], [3, 0, 1]
     plain = SequenceTagger().partial_fit(X, y, lengths=lengths)
     frame = pd.DataFrame(X, columns=list("abcd"))
@@ -201,7 +201,7 @@ def test_a_colon_is_part_of_a_name():
 
 
 def test_values_may_be_lists_sets_and_dicts():
-    """As python-crfsuite takes them."""
+    """The formats are those of python-crfsuite."""
     token = {"w": "the", "prefix": ["t", "th"], "in": {"list"}, "shape": {"length": 3, "kind": "lower", "has": ("x",)}}
     names = ["w=the", "prefix:t", "prefix:th", "in:list", "shape:length", "shape:kind=lower", "shape:has:x"]
     tagger = SequenceTagger().partial_fit([[token, {"w": "dog"}]], [["DET", "NOUN"]])

@@ -29,7 +29,7 @@ CODES = (X[:, 0] + X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
 
 
 @pytest.mark.parametrize("C", [[], [0.0], [1.0, -1.0], ["a"], [[1.0]], "each", np.zeros((1, 1)), [True]])
-def test_sequences_of_what_is_no_price_are_refused(C):
+def test_sequences_of_invalid_c_are_refused(C):
     with pytest.raises(ValueError, match=r"C must be a number greater than 0, or a sequence.* or 'auto'"):
         PassiveAggressiveClassifier(C=C).fit(X, CODES)
 
@@ -44,7 +44,7 @@ def test_sequences_of_what_is_no_price_are_refused(C):
         ({"target_loss": 0.1}, "target_loss=None"),
     ],
 )
-def test_what_has_one_price_at_a_time_is_refused(options, need):
+def test_options_with_a_single_c_are_refused(options, need):
     with pytest.raises(ValueError, match=f"a sequence of C needs {need}"):
         PassiveAggressiveClassifier(C=[0.1, 1.0], **options).fit(X, CODES)
 
@@ -55,7 +55,7 @@ def test_the_regressor_refuses_likewise():
 
 
 @pytest.mark.parametrize("changed", [[0.1, 2.0], [0.1], 1.0, "auto"])
-def test_prices_stay_once_something_was_learned(changed):
+def test_values_of_c_cannot_change_after_the_first_example(changed):
     model = PassiveAggressiveClassifier(C=[0.1, 1.0]).partial_fit(X, CODES)
     before = model.decision_function(X)
     with pytest.raises(ValueError, match="C cannot change"):
@@ -73,7 +73,7 @@ def test_prices_stay_once_something_was_learned(changed):
         ({"target_loss": 0.1}, "target_loss=None"),
     ],
 )
-def test_what_has_no_second_model_is_refused(options, need):
+def test_options_without_a_second_model_are_refused(options, need):
     for model, y in ((PassiveAggressiveClassifier, CODES), (PassiveAggressiveRegressor, X[:, 0])):
         with pytest.raises(ValueError, match=f"average='best' needs {need}|geometry='entropic' needs"):
             model(average="best", **options).fit(X, y)
@@ -110,7 +110,7 @@ def test_weights_of_several_models_are_not_set(make):
         model.sparsify()
 
 
-def test_the_leader_is_what_is_shown():
+def test_attributes_are_those_of_the_leader():
     model = PassiveAggressiveClassifier(C="auto").partial_fit(X, CODES)
     sweep = model.sweep_
     assert sweep.names[0] == "C=0.001"
@@ -169,7 +169,7 @@ def test_scores_of_votes_rank_as_well_as_those_of_the_leader():
 def test_numbers_are_weighted_means():
     model = AutoRegressor(experts="linear").partial_fit(X, X[:, 0] * 100)
     standing = model.experts_
-    rows = X[1:]  # X itself would be old data, of which a leader that forgets is warned
+    rows = X[1:]  # predicting X itself would warn about a forgetting leader
     each = np.array(
         [rows @ coef + intercept for coef, intercept in zip(standing.coef, standing.intercept, strict=True)]
     )
@@ -186,7 +186,7 @@ def test_the_regressor_does_not_depend_on_units():
 @pytest.mark.parametrize("combine", ["hedge", "leader"])
 @pytest.mark.parametrize("container", [np.asarray, csr_matrix])
 def test_the_regressor_does_not_depend_on_the_level_of_targets(container, combine):
-    """But for the first, which is predicted as 0."""
+    """Only the first prediction, 0, does."""
     rows, y = container(X), X @ np.arange(5.0) + np.random.default_rng(0).normal(size=len(X))
     low, high = (AutoRegressor(combine=combine).partial_fit(rows, y + level) for level in (0.0, 1000.0))
     np.testing.assert_allclose(high.predict(rows), low.predict(rows) + 1000, rtol=1e-9)
@@ -250,7 +250,7 @@ def test_without_an_intercept_there_is_no_level():
     assert "last value" not in model.experts_.names
 
 
-def test_a_first_class_asks_for_nothing():
+def test_a_single_class_has_no_loss():
     digits, labels = load_digits(return_X_y=True)
     order = np.argsort(labels > 0, kind="stable")
     model = AutoClassifier().partial_fit(digits[order][:100], labels[order][:100])
@@ -270,21 +270,21 @@ def test_certify_points_to_the_regret(model):
 
 
 @pytest.mark.parametrize("model", [onmargin.SCWClassifier(), PassiveAggressiveClassifier(geometry="adaptive")], ids=str)
-def test_certify_has_nothing_to_say_of_metrics(model):
+def test_certify_has_no_theorem_for_metrics(model):
     with pytest.raises(NoTheorem, match="individual learning rates"):
         certify(model, X, CODES)
 
 
 @pytest.mark.parametrize("make", [csr_matrix, np.asarray])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_those_that_stay_learn_as_if_none_had_left(make, n_classes):
+def test_retiring_does_not_change_the_other_models(make, n_classes):
     rows, y = make(X), CODES % n_classes
     half = len(y) // 2
     whole = AutoClassifier().partial_fit(rows[:half], y[:half], classes=np.arange(n_classes))
     few = deepcopy(whole).retire(3)
     assert 3 <= len(few.experts_.names) <= 4
     assert sorted(few.experts_.mistakes)[:2] == sorted(whole.experts_.mistakes)[:2]
-    for name in few.experts_.names:  # averages and what they are of stay together
+    for name in few.experts_.names:  # averages stay with their models
         assert {f"{name}, averaged", name.removesuffix(", averaged")} & {*whole.experts_.names} <= {*few.experts_.names}
     few = pickle.loads(pickle.dumps(few))
     for model in (whole, few):
@@ -298,7 +298,7 @@ def test_those_that_stay_learn_as_if_none_had_left(make, n_classes):
     assert few.fit(rows, y).experts_.names == whole.experts_.names  # all start over
 
 
-def test_streams_retire_alike():
+def test_streams_retire_models_alike():
     rows = [[f"x{j}:{float(value)!r}" for j, value in enumerate(row)] for row in X]
     model = (
         stream.AutoClassifier(features=RecordFeatures(separator=":"))
@@ -314,7 +314,7 @@ def test_streams_retire_alike():
 
 
 @pytest.mark.parametrize("keep", [0, 30, 2.0, True, None])
-def test_how_many_stay(keep):
+def test_number_of_models_that_stay(keep):
     for model in (AutoClassifier().partial_fit(X, CODES), stream.AutoClassifier().learn_one({"a": 1}, "b")):
         with pytest.raises(ValueError, match="keep must be an integer at least 1 and at most"):
             model.retire(keep)

@@ -59,25 +59,25 @@ def test_signatures_name_types_by_one_word(kind):
 
 
 @pytest.mark.parametrize("kind", PLANNED, ids=name_of)
-def test_defaults_are_accepted_and_go_together(kind):
-    """They are not looked at when a learner is made, so that learning begins sooner."""
+def test_defaults_are_accepted_and_compatible(kind):
+    """Defaults are not checked at run time, so that learning begins sooner."""
     required = {name: object() for name, (default, _) in declared(kind).items() if default is MISSING}
     options = kind(**required)
     for name, (default, accepted) in declared(kind).items():
         assert not accepted or any(rule.accepts(default) for rule in accepted), name
     for name, value in vars(options).items():
-        # As if each had been given.
+        # As if each had been passed by the user.
         vars(options)[name] = _same(value)
     check_options(options)
 
 
 def _same(value):
-    """An equal value that is another object, where there is one."""
+    """Return an equal value that is another object, if possible."""
     return type(value)(f"{value}") if isinstance(value, float | str) and value else value
 
 
 @pytest.mark.parametrize("kind", PLANNED, ids=name_of)
-def test_few_classes_stand_above_an_estimator(kind):
+def test_estimators_have_few_base_classes(kind):
     own = [base for base in kind.__mro__ if base.__module__.startswith("onmargin.")]
     assert len(own) <= 5
 

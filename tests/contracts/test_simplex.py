@@ -54,7 +54,7 @@ def with_margin(task):
     ids=["binary", "multiclass", "regression"],
 )
 def test_equals_twin(*, kind, y, task, columns, C, container):
-    """tau = min(C, 4 l / r^2), r the spread of the direction: the constants of 8.1, put right."""
+    """tau = min(C, 4 l / r^2), where r is the spread of the direction: the corrected constants of 8.1."""
     classes = {"classes": np.unique(y)} if kind is PassiveAggressiveClassifier else {}
     model = kind(geometry="entropic", C=C).partial_fit(container(X), y, **classes)
     run = reference.play_additive(X, y, task, reference.bounded, reference.entropic(), C=C, columns=columns)
@@ -128,7 +128,7 @@ def features(**parameters):
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("update", UPDATES)
 def test_blocks_equal_the_twin(update, container):
-    """With sets and weights of trials, in float64 whatever the rows are."""
+    """Sets and weights of trials are included; weights are float64 for any rows."""
     sets, weight = np.arange(80) % 2 + 1, uneven_weights(20)
     model = blocks(update=update, margin=0.2)
     model.partial_fit(container(X.astype(np.float32)), Y, TRIALS, sets, sample_weight=weight[TRIALS])
@@ -164,7 +164,7 @@ def test_class_features_equal_the_twin(update):
 
 
 def test_class_features_from_a_transformer():
-    """Its counts are 1 or 0, as the e-mail experiment has them on the simplex."""
+    """Counts are 1 or 0, as in the e-mail experiment on the simplex."""
     words = (RANDOM.random((70, 12)) < 0.4).astype(float)
     folders = np.array(["work", "home", "lists"])[RANDOM.integers(0, 3, 70)]
     model = features(phi=ClassTermFeatures(kind="multiplicative")).partial_fit(words, folders)
@@ -177,7 +177,7 @@ def test_class_features_from_a_transformer():
 
 
 def test_margins_by_default():
-    """1 for plain weights, and 0.1 on the simplex."""
+    """The default is 1 for plain weights, and 0.1 on the simplex."""
     one = np.array([[1.0, -1.0]])
     for make, labels in ((BlockClassifier, {"y": [1], "classes": [-1, 1]}), (ClassFeatureClassifier, {"y": [0]})):
         rows = one if make is BlockClassifier else np.array([[one[0], -one[0]]])
@@ -250,7 +250,7 @@ def test_blocks_have_no_weights_to_set():
     assert model.coef_.tolist() == before
 
 
-def test_fit_makes_passes_and_goes_on():
+def test_fit_makes_passes_and_continues():
     options = {"max_iter": 2, "tol": None, "shuffle": False}
     for model, data in ((blocks(**options), (X, Y, TRIALS)), (features(**options), (PHI, LABELS))):
         fitted = clone(model).fit(*data)
@@ -260,7 +260,7 @@ def test_fit_makes_passes_and_goes_on():
 
 
 def test_a_ball_on_the_simplex_starts_in_its_middle():
-    """The first example is a round like any other, whatever `init` says."""
+    """The first example is a normal round for any `init`."""
     inside = np.full((1, 4), 0.25)
     for init in "first", "zero":
         model = PassiveAggressiveUniclass(geometry="entropic", init=init).partial_fit(inside)
@@ -297,7 +297,7 @@ def test_a_ball_follows_proportions():
 )
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_a_margin_out_of_reach_is_warned_of(*, model, data, margin, most, method, container):
+def test_a_margin_out_of_reach_warns(*, model, data, margin, most, method, container):
     """The warning comes once, when training starts; no weight becomes infinite or NaN."""
     rows, *others = data
     model = clone(model).set_params(**{"max_iter": 3, "tol": None} if method == "fit" and hasattr(model, "tol") else {})
@@ -316,7 +316,7 @@ def test_a_margin_out_of_reach_is_warned_of(*, model, data, margin, most, method
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5])
 @pytest.mark.filterwarnings("ignore:margin .* is out of reach:UserWarning")
-def test_steps_towards_it_end(update, C, scale):
+def test_steps_towards_it_stop(update, C, scale):
     for rows in (np.sign(X), X):
         model = blocks(update=update, C=C / scale, margin=10 * scale).partial_fit(scale * rows, Y, TRIALS)
         assert np.isfinite(model.coef_).all()
@@ -325,8 +325,8 @@ def test_steps_towards_it_end(update, C, scale):
         assert not np.isnan(model.totals_.dual_value)
 
 
-def test_margins_within_reach_are_not_warned_of():
-    """Nor do rows of zeros, or of weight 0, say anything."""
+def test_margins_within_reach_do_not_warn():
+    """Rows of zeros and rows of weight 0 do not warn either."""
     blocks(margin=1.0).partial_fit(np.sign(X), Y)
     blocks(margin=1.0).partial_fit(np.zeros((2, 7)), [-1, 1])
     features(margin=1.0).partial_fit(np.zeros((2, 3, 4)), [0, 1])
@@ -335,7 +335,7 @@ def test_margins_within_reach_are_not_warned_of():
         blocks(margin=3.0).partial_fit(heavy, np.append(1, Y), sample_weight=np.append(0.0, np.ones(80)))
 
 
-def test_an_error_that_a_warning_is_made_into_loses_nothing():
+def test_a_warning_turned_into_an_error_changes_nothing():
     model = blocks(margin=5.0)
     with pytest.raises(UserWarning, match="out of reach"):
         model.partial_fit(np.sign(X), Y)

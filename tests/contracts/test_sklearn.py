@@ -170,14 +170,14 @@ def test_learning_curve_may_learn_incrementally():
 
 
 @pytest.mark.parametrize(("kind", "X", "y"), BOTH)
-def test_clone_has_the_parameters_and_nothing_learned(kind, X, y):
+def test_clone_has_the_parameters_and_is_untrained(kind, X, y):
     fitted = kind(C=0.25, average=7).fit(X, y)
     copy = clone(fitted)
     assert copy.get_params() == fitted.get_params()
     assert vars(copy).keys() == copy.get_params().keys()
 
 
-# The model below has w = -1 or 1. Its second row asks for a step along 2, of squared norm 4, to mend a loss of 3 or 4.
+# The model below has w = -1 or 1. Its second row is 2, of squared norm 4, with a loss of 3 or 4.
 @pytest.mark.parametrize(
     ("change", "tau"),
     [
@@ -235,7 +235,7 @@ def through_joblib(model, folder):
 @pytest.mark.parametrize("options", [{}, {"average": True}, {"average": 1000}], ids=str)
 @pytest.mark.parametrize("sparsified", [False, True])
 @pytest.mark.parametrize(("kind", "X", "y"), FAMILY)
-def test_stored_model_learns_on_as_if_never_stored(kind, X, y, *, sparsified, options, carried, tmp_path):
+def test_stored_model_continues_unchanged(kind, X, y, *, sparsified, options, carried, tmp_path):
     model = kind(**options).partial_fit(X[:60], y[:60])
     if sparsified:
         model.sparsify()

@@ -11,7 +11,7 @@ import onmargin
 from onmargin import AutoClassifier, AutoRegressor, PassiveAggressiveClassifier, river, stream
 
 ROWS = np.random.default_rng(0).normal(size=(1800, 3))
-CURVED = ROWS[:, 0] * ROWS[:, 1] > 0  # linear experts cannot tell, and fall asleep
+CURVED = ROWS[:, 0] * ROWS[:, 1] > 0  # linear experts cannot learn it, and fall asleep
 SQUARES = (ROWS**2).sum(axis=1)
 PARTS = (slice(0, 100), slice(100, 1331), slice(1331, 1800))
 
@@ -61,7 +61,7 @@ def test_streams_and_river_sleep_alike(kind, y):
 
 
 @pytest.mark.parametrize("rows", [ROWS, csr_array(ROWS)], ids=["dense", "sparse"])
-def test_what_sleeps_learns_nothing_and_is_not_scored(rows):
+def test_sleeping_experts_neither_learn_nor_score(rows):
     y = np.digitize(ROWS[:, 0] * ROWS[:, 1], [-0.3, 0.3])
     model = AutoClassifier(experts="linear" if hasattr(rows, "indptr") else "all").partial_fit(rows, y)
     model = AutoClassifier().partial_fit(ROWS, CURVED) if not model.experts_.asleep.any() else model
@@ -95,7 +95,7 @@ def test_sleeping_can_be_turned_off_and_on_at_any_time():
     assert awake.mixed_loss <= awake.lost.min() + awake.regret_bound
 
 
-def test_the_leader_alone_does_not_send_others_to_sleep():
+def test_no_expert_sleeps_with_the_leader_rule():
     assert not AutoClassifier(combine="leader").partial_fit(ROWS, CURVED).experts_.slept.any()
 
 
@@ -104,7 +104,7 @@ def test_grids_of_c_do_not_sleep():
     assert not model.sweep_.slept.any()
 
 
-def test_a_new_class_and_retiring_go_on_from_experts_that_sleep():
+def test_new_classes_and_retiring_work_with_sleeping_experts():
     model = AutoClassifier().partial_fit(ROWS, CURVED.astype(int))
     lost = model.experts_.lost
     model.partial_fit(ROWS, CURVED + (ROWS[:, 2] > 1))
@@ -116,8 +116,8 @@ def test_a_new_class_and_retiring_go_on_from_experts_that_sleep():
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_experts_wake_where_the_stream_turns(seed):
-    """A curved concept, then a linear one: with and without sleep the errors after the turn are about the same."""
+def test_experts_wake_where_the_stream_changes(seed):
+    """A curved concept becomes linear: the errors after the change are about the same with and without sleep."""
     random = np.random.default_rng(seed)
     rows = random.normal(size=(3000, 3))
     turned = np.arange(3000) >= 1400

@@ -20,7 +20,7 @@ NAMED = InForm(MODEL, "dict", WIDTH)
 
 
 class Words:
-    """Chains over words; names of features come with the words, and new ones all the time."""
+    """Chains over words; new words bring new features at any time."""
 
     tags = ("noun", "verb")
 
@@ -48,7 +48,7 @@ def words(**parameters):
     return StructuredPredictor(model=Words(), **parameters)
 
 
-def test_names_come_in_the_middle_of_a_stream():
+def test_names_appear_in_the_middle_of_a_stream():
     model = words().partial_fit(SENTENCES[:1], TAGS[:1])
     known = model.feature_names_
     assert not any("birds" in name for name in known)
@@ -102,7 +102,7 @@ def test_learn_one_counts_what_is_predicted(form):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_uncapped_step_leaves_the_margin_that_was_asked_for(kind):
+def test_uncapped_step_leaves_the_required_margin(kind):
     structures, X, Y, _ = stream(kind)
     model = StructuredPredictor(model=structures, C=np.inf, check_rounds=0).learn_one(X[0], Y[0])
     for x, y in zip(X[1:], Y[1:], strict=True):
@@ -131,7 +131,7 @@ def test_average_predicts_with_the_mean(form):
     assert model.totals_ == last.totals_
 
 
-def test_fit_makes_passes_and_goes_on():
+def test_fit_makes_passes_and_continues():
     model = words(random_state=0, warm_start=True).fit(SENTENCES, TAGS)
     assert 1 < model.n_iter_ < 20
     assert model.score(SENTENCES, TAGS) == 1.0
@@ -162,14 +162,14 @@ def test_weight_zero_is_a_no_op():
     assert model.totals_ == expected.totals_
 
 
-def test_lives_in_searches():
+def test_works_in_grid_searches():
     assert cross_val_score(words(), SENTENCES, TAGS, cv=4).mean() > 0.5
     search = GridSearchCV(words(random_state=0), {"C": [0.01, 1.0]}, cv=2).fit(SENTENCES, TAGS)
     assert search.predict(SENTENCES) == TAGS
     assert search.best_estimator_.get_params()["C"] == search.best_params_["C"]
 
 
-def test_clone_has_the_parameters_and_nothing_learned():
+def test_clone_has_the_parameters_and_is_untrained():
     fitted = words(C=0.25, average=7).partial_fit(SENTENCES, TAGS)
     twin = clone(fitted)
     assert vars(twin).keys() == twin.get_params().keys()
@@ -231,7 +231,7 @@ def test_nothing_learned():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_stored_model_learns_on_as_if_never_stored(form):
+def test_stored_model_continues_unchanged(form):
     source = InForm(MODEL, form, WIDTH)
     model = StructuredPredictor(model=source, average=True).partial_fit(X[:15], Y[:15])
     stored = pickle.loads(pickle.dumps(model))

@@ -53,7 +53,7 @@ class Failing:
 @pytest.mark.parametrize("call", ["fit", "warm fit", "partial_fit", "learn_one"])
 @pytest.mark.parametrize("form", ["vector", "pair", "dict"])
 @pytest.mark.parametrize("learned", [0, 3])
-def test_model_that_raises_leaves_the_learner(form, call, method, *, learned, average):
+def test_model_that_raises_does_not_change_the_learner(form, call, method, *, learned, average):
     source = InForm(MODEL, form, WIDTH)
     model = StructuredPredictor(model=source, update="max_loss", average=average, warm_start=call == "warm fit")
     if learned:
@@ -166,7 +166,7 @@ BAD_MODELS = {
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("call", ["fit", "partial_fit"])
 @pytest.mark.parametrize(("answers", "message"), BAD_MODELS.values(), ids=BAD_MODELS.keys())
-def test_model_that_errs_is_told(answers, message, call, *, learned):
+def test_inconsistent_models_are_reported(answers, message, call, *, learned):
     model = StructuredPredictor(model=Changed(), update="max_loss", check_rounds=100)
     if learned and "n_features" not in message and "from 1" not in message:
         model.partial_fit(X[:3], Y[:3])
@@ -199,7 +199,7 @@ def test_named_features_are_refused(answer, message):
 
 
 def test_checks_end_after_their_rounds():
-    """An approximate search learns on; it is told in the first rounds only, or never."""
+    """Training continues with an approximate search; it is reported in the first rounds only, or never."""
     poor = Changed(argmax=worst)
     with pytest.raises(ValueError, match="check_rounds=0"):
         StructuredPredictor(model=poor).partial_fit(X, Y)
@@ -210,7 +210,7 @@ def test_checks_end_after_their_rounds():
 
 @given(st.lists(st.tuples(st.integers(0, 29), st.booleans()), min_size=1, max_size=20))
 def test_weights_by_name_are_those_of_the_core(calls):
-    """They are kept twice, so that models read them quickly."""
+    """They are stored twice, so that models read them quickly."""
     model = StructuredPredictor(model=NAMED)
     for i, fails in calls:
         model.set_params(model=Failing(NAMED, after=1 if fails else 10**9))
@@ -220,6 +220,6 @@ def test_weights_by_name_are_those_of_the_core(calls):
             assert dict(model.weights_) == dict(zip(model.feature_names_, model.coef_.tolist(), strict=True))
 
 
-def test_large_numbers_are_no_errors():
+def test_large_numbers_are_not_errors():
     large = Changed(joint_features=lambda x, y: MODEL.vector(x, y) * 1e150)
     StructuredPredictor(model=large, check_rounds=0).partial_fit(X, Y)

@@ -112,7 +112,7 @@ def wrong_members(where, compiled, stub):
         if not is_special(name) and name not in declared:
             yield f"{where}.{name} is not in the stub"
     for name, node in declared.items():
-        # A base class may promise what only its subclasses have: all of them.
+        # A base class may declare members that all of its subclasses have.
         owners = [compiled] if name in vars(compiled) else compiled.__subclasses__()
         if not owners or not all(hasattr(owner, name) for owner in owners):
             yield f"{where}.{name} is only in the stub"
@@ -134,7 +134,7 @@ def wrong_init(where, path, stub):
         yield f"{where} is made with {found}, and its stub says {said}"
 
 
-def test_classes_are_made_as_their_stubs_say():
+def test_constructors_match_their_stubs():
     refuse(problem for where, path, _, stub in classes() for problem in wrong_init(where, path, stub))
 
 
@@ -142,7 +142,7 @@ def is_readable(blank, name):
     """Return whether a property has a value even though nothing was constructed."""
     try:
         return hasattr(blank, name)
-    except TypeError:  # it is computed from arrays that are not there yet
+    except TypeError:  # it is computed from arrays that do not exist yet
         return False
 
 

@@ -157,11 +157,11 @@ def test_estimators_learn_the_rows_of_every_thread(name, is_sparse):
     assert model.totals_.rounds == 300 - (name == "ball") + 2 * N_CALLS * 50
 
 
-def test_taggers_meet_names_and_labels_while_others_predict():
+def test_taggers_add_names_and_labels_while_others_predict():
     model = onmargin.SequenceTagger()
     model.partial_fit([[["a"], ["b"]]], [["x", "y"]])
 
-    def names(i):  # those that a thread learns, and another looks up at about the same time
+    def names(i):  # one thread learns these while another looks them up
         return [[f"name{i % N_CALLS} {k}" for k in range(200)]] * 30
 
     def learn(i):
@@ -175,7 +175,7 @@ def test_taggers_meet_names_and_labels_while_others_predict():
     assert model.totals_.rounds == 1 + 2 * N_CALLS
 
 
-def test_turns_come_in_order():
+def test_turns_are_taken_in_order():
     turns, order, threads = Turns(), [], []
 
     def take(k):

@@ -10,8 +10,8 @@ from onmargin.features import tree_costs
 
 
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=12), st.data())
-def test_distances_are_shortest_ways(draws, data):
-    """Against Floyd and Warshall, for a random tree whose node 0 is the root."""
+def test_distances_are_shortest_paths(draws, data):
+    """They equal those of Floyd and Warshall for a random tree with root 0."""
     parents = {node + 1: draw % (node + 1) for node, draw in enumerate(draws)}
     n = len(parents) + 1
     ways = np.where(np.eye(n), 0, np.inf)
@@ -28,7 +28,7 @@ def test_distances_are_shortest_ways(draws, data):
     assert named.tolist() == ways[np.ix_(classes, classes)].tolist()
 
 
-def test_tops_hang_from_one_root():
+def test_several_trees_get_one_root():
     assert tree_costs(["a/b", "c"]).tolist() == [[0, 3], [3, 0]]
     assert tree_costs(["b", "c"], {"b": "a", "c": None}).tolist() == [[0, 3], [3, 0]]
 
@@ -38,7 +38,7 @@ def test_totals_sum_the_distances():
     X, y = random.standard_normal((40, 5)), np.array(["a.b", "a.c", "d"])[random.integers(0, 3, 40)]
     tree = tree_costs(["a.b", "a.c", "d"], separator=".")
     model = PassiveAggressiveClassifier(cost=tree)
-    paid = tree[np.unique(y) == y[0], 0].item()  # of equal scores the first class is predicted
+    paid = tree[np.unique(y) == y[0], 0].item()  # the first of equal scores is predicted
     for i in range(40):
         if i:
             guess = model.predict(X[i : i + 1])[0]

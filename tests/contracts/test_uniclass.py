@@ -72,8 +72,8 @@ def test_weight_zero_is_never_the_first_example():
     assert model.totals_.rounds == 56
 
 
-def test_sparse_rows_touch_their_features_alone():
-    """A round does not pass over a million features: what a row does not have is scaled, not written."""
+def test_sparse_rows_touch_only_their_features():
+    """A round does not visit all of a million features: absent ones are scaled, not written."""
     n_features = 10**6
     rows = sparse.random_array((300, n_features), density=2e-5, rng=np.random.default_rng(0), format="csr")
     model = PassiveAggressiveUniclass(C=0.1).partial_fit(rows)
@@ -134,12 +134,12 @@ def test_nothing_learned_yet():
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
 def test_the_default_holds_most_of_what_it_was_fitted_to(scale):
-    """A ball of radius 0.1 holds no row of standardized data: each one was called an outlier."""
+    """A ball of radius 0.1 contains no row of standardized data: every row was an outlier."""
     X = scale * np.random.default_rng(0).normal(size=(400, 8))
     model = PassiveAggressiveUniclass().fit(X)
     assert (model.predict(X) == 1).mean() == 0.9
     assert (model.predict(X + 20 * scale) == -1).all()
-    # A ball that suits the rows decides by itself.
+    # A ball of a suitable size needs no other threshold.
     suits = PassiveAggressiveUniclass(epsilon=4 * scale).fit(X)
     assert suits.offset_ == -suits.radius_
 
@@ -148,7 +148,7 @@ def test_the_default_holds_most_of_what_it_was_fitted_to(scale):
 @pytest.mark.parametrize("C", [1.0, 0.01])
 @pytest.mark.parametrize("start", [0.0, 50.0])
 def test_the_default_holds_most_of_a_stream(scale, C, start):
-    """A ball of radius 0.1 holds no row of standardized data, and partial_fit and streams went by it."""
+    """A ball of radius 0.1 contains no row of standardized data, and partial_fit and streams used it."""
     X = scale * (start + np.random.default_rng(0).normal(size=(400, 8)))
     model = PassiveAggressiveUniclass(C=C * scale).partial_fit(X)
     assert (model.predict(X) == 1).mean() >= 0.8
@@ -162,7 +162,7 @@ def test_the_default_holds_most_of_a_stream(scale, C, start):
     assert in_river.score_one(dict(enumerate(X[0]))) == pytest.approx(-model.decision_function(X[:1])[0])
 
 
-def test_a_ball_that_suits_a_stream_decides_by_itself():
+def test_a_ball_of_suitable_size_is_the_threshold():
     X = np.random.default_rng(0).normal(size=(400, 8))
     for parameters in {"epsilon": 4.0}, {"radius": "learn", "max_radius": 6.0}:
         assert (model := PassiveAggressiveUniclass(**parameters).partial_fit(X)).offset_ == -model.radius_
@@ -170,8 +170,8 @@ def test_a_ball_that_suits_a_stream_decides_by_itself():
 
 @pytest.mark.parametrize("parameters", [{}, {"radius": "learn", "max_radius": 0.5}, {"geometry": "entropic"}])
 @given(rows=arrays(float, (30, 3), elements=st.floats(-1e3, 1e3)))
-def test_at_most_a_fifth_of_a_stream_is_outside_when_it_comes(parameters, rows):
-    """Cantelli's inequality, for any stream of which the ball holds less than half."""
+def test_at_most_a_fifth_of_a_stream_is_outside_before_learning(parameters, rows):
+    """By Cantelli's inequality, for any stream if the ball contains less than half of it."""
     model = PassiveAggressiveUniclass(init="zero", **parameters)
     total, losses = 0.0, []
     for row in rows:

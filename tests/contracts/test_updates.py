@@ -49,7 +49,7 @@ def test_refused_before_anything_is_learned(name, method):
     assert not hasattr(model, "classes_")
 
 
-def test_a_class_that_the_costs_do_not_know_is_refused():
+def test_a_class_without_costs_is_refused():
     model = PassiveAggressiveClassifier(cost=1 - np.eye(2)).partial_fit(X[:2], [0, 1])
     before = model.coef_.copy()
     with pytest.raises(ValueError, match=r"shape \(3, 3\)"):

@@ -24,7 +24,7 @@ def test_one_token_is_first_and_last():
     assert WindowFeatures()([]) == []
 
 
-def test_columns_that_are_not_named_are_left_alone():
+def test_columns_without_templates_are_not_used():
     assert WindowFeatures(["w"], ["w[0]"])(SENTENCE)[1] == ["w[0]=dog"]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-# Each with what to write instead.
+# Each phrase with the words to write instead.
 PHRASES = {
     r"\banew\b": "again, from scratch, a new ...",
     r"\blest\b": "so that ... not",

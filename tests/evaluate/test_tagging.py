@@ -21,14 +21,14 @@ def sequences(tags):
 
 
 def pairs(tags):
-    """Two taggings of the same few sequences."""
+    """Draw two taggings of the same few sequences."""
     pair = st.lists(st.tuples(labels_of(tags), labels_of(tags)), max_size=8)
     return st.lists(pair, max_size=4).map(
         lambda rows: ([[a for a, _ in row] for row in rows], [[b for _, b in row] for row in rows])
     )
 
 
-# The script walks through both taggings at once and knows no spans: it counts where they start, and keeps a flag for
+# The script walks through both taggings at once without building spans: it counts their starts, and keeps a flag for
 # whether the two have agreed since they started together.
 ENDS = {("B", "B"), ("B", "S"), ("B", "O"), ("I", "B"), ("I", "S"), ("I", "O")}
 STARTS = {("E", "E"), ("E", "I"), ("S", "E"), ("S", "I"), ("O", "E"), ("O", "I")}
@@ -76,7 +76,7 @@ def conlleval(y_true, y_pred):
         ("B-NP I-NP O", [("NP", 0, 2)]),
         ("B-NP B-NP", [("NP", 0, 1), ("NP", 1, 2)]),
         ("O I-NP I-NP", [("NP", 1, 3)]),  # IOB1: I after O starts
-        ("I-NP B-NP I-NP", [("NP", 0, 1), ("NP", 1, 3)]),  # IOB1: B parts neighbours of one type
+        ("I-NP B-NP I-NP", [("NP", 0, 1), ("NP", 1, 3)]),  # IOB1: B separates neighbors of one type
         ("I-NP I-VP", [("NP", 0, 1), ("VP", 1, 2)]),  # the type changes
         ("B-NP I-VP I-VP", [("NP", 0, 1), ("VP", 1, 3)]),
         ("I-NP E-NP I-NP E-NP", [("NP", 0, 2), ("NP", 2, 4)]),  # IOE2
@@ -86,7 +86,7 @@ def conlleval(y_true, y_pred):
         ("B-NP E-NP B-NP", [("NP", 0, 2), ("NP", 2, 3)]),
         ("[-NP . ]-NP ]-NP", [("NP", 0, 1), ("NP", 2, 3), ("NP", 3, 4)]),
         ("B I O I", [("", 0, 2), ("", 3, 4)]),  # without types
-        ("B-NP-SBJ I-NP-SBJ", [("NP-SBJ", 0, 2)]),  # the first hyphen parts tag and type
+        ("B-NP-SBJ I-NP-SBJ", [("NP-SBJ", 0, 2)]),  # the first hyphen separates tag and type
     ],
 )
 def test_spans_by_hand(labels, expected):
