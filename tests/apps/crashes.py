@@ -1,10 +1,10 @@
 """Kill a service under load repeatedly, and check that everything it acknowledged is still there.
 
-Several clients post examples, each with a key. At a random moment the service is killed by a signal that nothing can
-catch. What is then on the disk is opened: every example that was acknowledged must be there under its number, none may
+Several clients post examples, each with a key. At a random moment the service is killed by SIGKILL, which it cannot
+catch. Then the files on disk are opened: every acknowledged example must be there under its number, none may
 be there twice, and the weights and totals, from the last snapshot and the tail of the journal, must be those of all
 examples learned in order by a model of its own, bit for bit. Then the service starts again on the same folder, and the
-clients send again what was not answered, with the same keys.
+clients resend unanswered requests with the same keys.
 
     python -m tests.apps.crashes 100
 """
@@ -34,7 +34,7 @@ class Poster(threading.Thread):
         super().__init__()
         self.connection = Connection(address, None, 10, 0)
         self.name, self.numbers, self.acknowledged = name, numbers, acknowledged
-        self.left = left  # what was sent and not answered
+        self.left = left  # sent and not answered
 
     def run(self):
         try:

@@ -1,16 +1,16 @@
 """Simulate power cuts and I/O errors at every system call of a service that changes a file.
 
-A scenario goes through all that a service writes: models are created, learned in groups with keys, snapshots are taken,
+The scenario covers everything that a service writes: models are created, trained in groups with keys, snapshots taken,
 and models are compacted, rewound and deleted. It runs with the library of `faults.c` preloaded:
 
     LD_PRELOAD=faults.so python -m tests.apps.power cuts 1
     LD_PRELOAD=faults.so python -m tests.apps.power errors 1
 
-With `cuts`, the trace of one run tells what was written and what was flushed. After each call a disk is made from it
+With `cuts`, the trace of one run records all writes and flushes. After each call a disk is built from it
 that has all that was flushed, and of the rest nothing, everything, or some of it in any order, cut off within a sector;
 files that were created, renamed or removed are so only if their folder was flushed. With `errors`, each call in turn
 fails with EIO or ENOSPC, once or from then on, and the process dies at the first operation that is refused. What is
-then on the disk is opened: it must be the state after all operations that were acknowledged, and possibly the next one,
+then on the disk is opened: it must be the state after all acknowledged operations, and possibly the next one,
 bit for bit. The number is a stride: 1 for every call. With `full`, the disk has been full since before the start.
 """
 
@@ -79,7 +79,7 @@ async def run(folder, acknowledge, end=lambda: None):
             if problem.status != 507:
                 os._exit(1)
             try:
-                await operation(service)  # there is room again
+                await operation(service)  # the disk has space again
             except ProblemError:
                 os._exit(1)
         await asyncio.gather(*service._tasks)
@@ -195,7 +195,7 @@ async def predict_and_learn(folder):
         try:
             await operation()
         except ProblemError as problem:
-            if problem.status != 507:  # there was room for the examples, and none to flush them
+            if problem.status != 507:  # there was space for the examples, but not to flush them
                 os._exit(3)
         else:
             os._exit(3)
@@ -222,7 +222,7 @@ def full(faults, work, stride):
         faults.faults_watch(os.fsencode(folder), -1, at, errno.ENOSPC, 1)
         status = in_child(predict_and_learn(folder))
         faults.faults_watch(b"", -1, -1, 0, 0)
-        if status == 3:  # there was room to write
+        if status == 3:  # there was space to write
             return at
         if status:
             raise AssertionError(f"a start with room for {at} calls ends with {status}")

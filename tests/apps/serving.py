@@ -19,7 +19,7 @@ from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.tokens import Tokens
 from tests.apps.program import start
 
-# Seconds that an answer may take. A certificate is made by a process that gives way to all others.
+# Time limit of a response in seconds. Certificates are computed by a process of low priority.
 TIMEOUT = 300
 
 

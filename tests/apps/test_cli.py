@@ -26,14 +26,14 @@ def test_demo_learns_every_example_and_shows_the_progressive_error(demo):
     assert error < 10
 
 
-def test_demo_stays_within_what_the_theory_allows(demo):
+def test_demo_stays_below_its_bound(demo):
     made, allowed = map(int, re.search(r"made (\d+) mistakes; its bound allowed (\d+)", demo).groups())
     assert made <= allowed < 569
     primal, dual = map(float, re.search(r"objective is ([\d.]+); .* none is below ([\d.]+)\.", demo).groups())
     assert dual <= primal
 
 
-def test_what_the_demo_proposes_runs(demo):
+def test_commands_proposed_by_the_demo_run(demo):
     from sklearn.datasets import load_iris
 
     from onmargin.apps.demo import NEXT

@@ -14,7 +14,7 @@ N = 600
 
 
 def table(path, target, n=N):
-    """A table of three columns and what is to be predicted."""
+    """Write a table of three columns and a label."""
     rng = np.random.default_rng(0)
     with path.open("w", newline="") as file:
         out = csv.writer(file)
@@ -83,7 +83,7 @@ def test_an_interval_without_ends_is_null_in_json(tmp_path):
     assert report("evaluate", path, data)["mean_interval_width"] is None
 
 
-def test_later_passes_are_not_judged(tmp_path):
+def test_later_passes_are_not_evaluated(tmp_path):
     data = table(tmp_path / "a.csv", lambda s, rng: "yes" if s + rng.logistic() > 0 else "no")
     onmargin("train", data, "-o", tmp_path / "model", "--coverage", "0.8", "--C", "1", "--passes", "3")
     sets = library.load(tmp_path / "model")
@@ -91,7 +91,7 @@ def test_later_passes_are_not_judged(tmp_path):
     assert sets.model.totals_.rounds == 3 * N
 
 
-def test_a_run_goes_on(tmp_path):
+def test_a_run_continues(tmp_path):
     data = table(tmp_path / "a.csv", lambda s, rng: "yes" if s + rng.logistic() > 0 else "no")
     lines = data.read_text().splitlines(keepends=True)
     first, second = tmp_path / "b.csv", tmp_path / "c.csv"
@@ -151,6 +151,6 @@ def test_abstaining(classes, tmp_path):
         (["--coverage", "0.9", "--task", "ordinal", "--set", "ranks=[0, 1]"], "OrdinalRegressor is none of them"),
     ],
 )
-def test_what_does_not_fit_is_refused(options, words, tmp_path):
+def test_incompatible_options_are_refused(options, words, tmp_path):
     data = table(tmp_path / "a.csv", lambda s, rng: int(s > 0), 20)
     assert words in onmargin("train", data, "-o", tmp_path / "model", *options, code=2)

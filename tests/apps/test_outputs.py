@@ -18,7 +18,7 @@ def data(tmp_path):
 
 
 def links(path):
-    """Other names of a file."""
+    """Return links to a file."""
     symbolic, hard = path.with_name("symbolic"), path.with_name("hard")
     symbolic.symlink_to(path.name)
     os.link(path, hard)
@@ -53,7 +53,7 @@ def test_an_output_is_not_the_standard_input(data, command):
 
 
 @every_command
-def test_other_files_are_replaced_by_force_only(data, command):
+def test_other_files_are_replaced_only_with_force(data, command):
     out = data.with_name("precious")
     out.write_text("precious")
     assert "--force" in onmargin(*command, data, "-o", out, code=1)
@@ -61,7 +61,7 @@ def test_other_files_are_replaced_by_force_only(data, command):
     onmargin(*command, data, "-o", out, "--force")
     assert out.read_bytes() != b"precious"
     out.write_bytes(b"")
-    onmargin(*command, data, "-o", out)  # nothing is lost
+    onmargin(*command, data, "-o", out)  # the file is unchanged
 
 
 def test_models_are_replaced(data):

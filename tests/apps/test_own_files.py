@@ -45,7 +45,7 @@ def test_nested_values_are_features_or_ignored(tmp_path):
 
 
 def test_a_column_name_that_occurs_twice(tmp_path):
-    """It is no reason to take the header for a row."""
+    """The header is still recognized as one."""
     data = tmp_path / "a.csv"
     data.write_text("age,age,label\n" + "1,2,a\n3,4,b\n" * 20)
     message = onmargin("train", data, "-o", tmp_path / "model", code=1)
@@ -59,12 +59,12 @@ def test_the_last_column_is_not_always_the_label(tmp_path):
     data.write_text("size,town,day\n" + "".join(f"{k},{'ab'[k % 2]},{day}\n" for k, day in enumerate(days)))
     message = onmargin("train", data, "-o", out, code=1)
     assert "the last column, 'day', is hardly the label (dates): name it with --label" in message
-    # A comma at the end of each row makes a column that is empty.
+    # A comma at the end of each row makes an empty column.
     data.write_text("size,town,\n" + "".join(f"{k},{'ab'[k % 2]},\n" for k in range(60)))
     assert "label 'town'" in said("train", data, "-o", out)
 
 
-def test_a_second_file_without_some_columns_is_warned_of(tmp_path):
+def test_a_second_file_without_some_columns_warns(tmp_path):
     data, other = people(tmp_path / "a.csv"), tmp_path / "b.csv"
     other.write_text("age,town,buys\n40,Ulm,yes\n")
     message = said("train", data, other, "-o", tmp_path / "model", "--quiet")
@@ -78,14 +78,14 @@ def test_a_label_alone_is_not_learned(tmp_path):
     assert "no column to learn from besides the label 'label'; 'id' is left out (different in every row)" in message
 
 
-def test_one_class_is_warned_of(tmp_path):
+def test_one_class_warns(tmp_path):
     data = tmp_path / "a.csv"
     data.write_text("size,label\n" + "".join(f"{k % 7},yes\n" for k in range(30)))
     message = said("train", data, "-o", tmp_path / "model", "--quiet")
     assert message.startswith("warning: all examples have the label 'yes', which the model always predicts")
 
 
-def test_a_forgetting_expert_that_leads_by_chance_is_not_warned_of():
+def test_a_forgetting_expert_that_leads_by_chance_does_not_warn():
     def standing(lost, judged="mistakes"):
         return SimpleNamespace(forgets=np.array([False, True]), leader=1, judged=judged, lost=np.array(lost))
 
@@ -94,7 +94,7 @@ def test_a_forgetting_expert_that_leads_by_chance_is_not_warned_of():
     assert _forgets(standing([117.0, 114.0], "loss"))
 
 
-def test_labels_the_model_does_not_know_are_warned_of(tmp_path):
+def test_labels_the_model_does_not_know_warn(tmp_path):
     data, other, out = people(tmp_path / "a.csv"), tmp_path / "b.csv", tmp_path / "model"
     onmargin("train", data, "-o", out)
     other.write_text(data.read_text().replace(",yes\n", ",1\n").replace(",no\n", ",0\n"))
@@ -123,7 +123,7 @@ def test_copied_columns_are_complete(tmp_path):
 @pytest.mark.parametrize(
     "options", [(), ("--decimal", ","), ("--thousands", "."), ("--decimal", ",", "--thousands", ".")]
 )
-def test_one_mark_tells_the_other(tmp_path, options):
+def test_one_number_mark_determines_the_other(tmp_path, options):
     data = tmp_path / "a.csv"
     data.write_text("size;label\n1.234,5;a\n12,5;b\n")
     assert '{"x": {"size": 1234.5}, "y": "a"}' in onmargin("convert", data, "--to", "jsonl", *options)
@@ -132,7 +132,7 @@ def test_one_mark_tells_the_other(tmp_path, options):
 
 
 def test_files_to_predict_have_the_marks_of_the_training_data(tmp_path):
-    """A comma in a column that was a category is not a thousands mark of other files."""
+    """A comma in a categorical column is not the thousands mark of other files."""
     data, new, out = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "model"
     data.write_text("size;code;label\n" + "1.5;x;a\n2.5;1,200;b\n" * 20)
     onmargin("train", data, "-o", out, "--decimal", ".")

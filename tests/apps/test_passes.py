@@ -25,10 +25,10 @@ def test_the_progressive_error_is_that_of_the_first_pass(tmp_path):
     assert sum(errors) * 300 == pytest.approx(totals.mistakes)
     shown = onmargin("train", data, "-o", out, "--C", 1, "--passes", 2)
     assert "later passes" in shown
-    # A run that is resumed says the same.
+    # A resumed run reports the same.
     onmargin("train", data, "-o", out, "--C", 1, "--passes", 2)
     assert report("train", data, "-o", out, "--C", 1, "--passes", 3, "--resume") == done
-    # So do several files.
+    # Several files do, too.
     parts = [jsonl(tmp_path / f"{k}.jsonl", 100, seed=k) for k in range(2)]
     local = ("--engine", "local", "--workers", 1, "--C", 1)
     first = report("train", *parts, "-o", tmp_path / "b", *local)
@@ -36,7 +36,7 @@ def test_the_progressive_error_is_that_of_the_first_pass(tmp_path):
     assert twice["progressive_error"] == first["progressive_error"]
 
 
-def test_a_model_that_goes_on_reports_its_new_data(tmp_path):
+def test_a_continued_model_reports_its_new_data(tmp_path):
     first, second = jsonl(tmp_path / "a.jsonl", seed=0), jsonl(tmp_path / "b.jsonl", seed=1)
     out, more = tmp_path / "model", tmp_path / "more"
     before = report("train", first, "-o", out, "--C", 1)
@@ -124,14 +124,14 @@ def test_wrong_rows_and_sentences_are_skipped(tmp_path):
     assert (done["examples"], done["skipped"]) == (16, 1)
 
 
-def test_a_signal_is_heard_within_a_block(tmp_path):
+def test_a_signal_is_handled_within_a_block(tmp_path):
     """A block of rows that takes half a minute to learn does not keep the program from stopping."""
     random = np.random.default_rng(0)
     data, out = tmp_path / "a.svm", tmp_path / "model"
     rows = [" ".join(f"{k}:{v:.3f}" for k, v in enumerate(random.normal(size=60), 1)) for _ in range(3000)]
     data.write_text("".join(f"{k % 60} {row}\n" for k, row in enumerate(rows)))
     process = start("train", data, "-o", out, "--task", "classify", "--passes", 40, stdout=-3)
-    assert b"task classify" in process.stderr.readline()  # it has begun
+    assert b"task classify" in process.stderr.readline()  # training has started
     time.sleep(0.5)
     assert process.poll() is None
     begun = time.monotonic()
@@ -143,7 +143,7 @@ def test_a_signal_is_heard_within_a_block(tmp_path):
     assert 0 < load_with_notes(out)[1]["position"][2] <= 3000
 
 
-def test_a_run_that_reads_nothing_does_not_boast(tmp_path):
+def test_a_run_without_new_data_reports_no_error_rate(tmp_path):
     data, out = jsonl(tmp_path / "a.jsonl", 30), tmp_path / "model"
     onmargin("train", data, "-o", out)
     data.write_text("{broken\n" * 3)
@@ -155,8 +155,8 @@ def test_a_run_that_reads_nothing_does_not_boast(tmp_path):
     assert "1 example is learned" in onmargin("train", one, "-o", tmp_path / "b", code=1)
 
 
-def test_a_tracker_that_leads_is_named(tmp_path):
-    """What drifts is followed closely, and the model is wrong about old examples."""
+def test_a_leading_tracker_is_named(tmp_path):
+    """It follows the drift closely, and the model is wrong about old examples."""
     data, out = tmp_path / "a.csv", tmp_path / "model"
     numbers = np.random.default_rng(0).normal(size=(1500, 3)).tolist()
     rows = [f"{a},{b},{100 * np.sin(k / 60) * a + b + c / 10:.3f}" for k, (a, b, c) in enumerate(numbers)]
@@ -182,7 +182,7 @@ def test_features_of_tokens_are_made_once(tmp_path, monkeypatch):
     onmargin("train", data, data, "-o", out, "--passes", 4)
     assert len(made) == 120
     assert load_with_notes(out)[0].totals_.rounds == 4 * 120
-    # A run that is resumed reads the file again, and ends with the same bytes.
+    # A resumed run reads the file again, and writes the same bytes.
     onmargin("train", data, data, "-o", tmp_path / "b", "--passes", 2)
     onmargin("train", data, data, "-o", tmp_path / "b", "--passes", 4, "--resume")
     assert (tmp_path / "b").read_bytes() == out.read_bytes()

@@ -16,7 +16,7 @@ from tests.apps.program import conll, jsonl, onmargin, report, start, svmlight
 
 def train_arguments(kind, folder):
     if kind == "svmlight":
-        # Wider and wider rows: the weights grow on the way.
+        # Rows become wider: the weights grow during training.
         data = [svmlight(folder / f"{k}.svm", 400, seed=k, n_features=20 * (k + 1)) for k in range(2)]
         return [*data, "--passes", 2, "--average"]
     if kind == "conll":
@@ -50,7 +50,7 @@ def test_killed_runs_end_with_the_same_bytes(tmp_path, kind):
     assert deaths >= 2
     onmargin("train", *arguments, "-o", killed, "--resume")
     assert killed.read_bytes() == whole.read_bytes()
-    # What died while it wrote left nothing else than its unfinished file, which is hidden.
+    # A run killed while it wrote leaves only its unfinished file, which is hidden.
     assert {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")} == {
         *(str(a.name) for a in arguments if hasattr(a, "name")),
         "whole",
@@ -59,16 +59,16 @@ def test_killed_runs_end_with_the_same_bytes(tmp_path, kind):
 
 
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.full), signal.SIGTERM])
-def test_being_asked_to_stop_leaves_a_checkpoint(tmp_path, number):
+def test_a_stop_signal_leaves_a_checkpoint(tmp_path, number):
     data = jsonl(tmp_path / "a.jsonl", 2000)
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     onmargin("train", data, "-o", whole)
-    # Data that stop coming: the program waits.
+    # No more data arrive: the program waits.
     process = start("train", "-", "-o", stopped, "--checkpoint-every", 1000, stdin=-1)
     lines = data.read_bytes().splitlines(keepends=True)
     process.stdin.write(b"".join(lines[:1500]))
     process.stdin.flush()
-    for _ in range(600):  # until it has learned what came
+    for _ in range(600):  # until it has learned the data so far
         if stopped.exists():
             break
         time.sleep(0.1)
@@ -99,7 +99,7 @@ def test_resume_of_a_finished_run_learns_nothing_and_more_passes_do(tmp_path):
     assert out.read_bytes() == twice.read_bytes()
 
 
-def test_a_bad_record_keeps_what_came_before_and_says_how_to_go_on(tmp_path):
+def test_a_bad_record_keeps_earlier_ones_and_says_how_to_continue(tmp_path):
     data, out = jsonl(tmp_path / "a.jsonl", 50), tmp_path / "model"
     good = data.read_text().splitlines()
     data.write_text("\n".join([*good[:30], "{broken", *good[31:]]) + "\n")
@@ -154,7 +154,7 @@ def test_a_file_that_became_shorter_is_another_file(tmp_path):
 
 
 def edited(lines):
-    """What may have happened to records that were learned: a name, and the lines."""
+    """Yield edits of learned records: a name, and the lines."""
     label = ('"y": "', '"y": "x') if "{" in lines[0] else ("1", "2")
     yield "label", [lines[0].replace(*label, 1), *lines[1:]]
     yield "value", [*lines[:5], lines[5].replace("0.", "0.9", 1), *lines[6:]]
@@ -180,11 +180,11 @@ def test_records_that_were_learned_must_not_change(tmp_path, make):
         data.write_text("".join(changed) + changed[-1])
         assert "has changed: its first 300 records" in onmargin("train", data, "-o", out, "--resume", code=1), name
         assert out.read_bytes() == before
-    # A file that cannot be read at all does not make the checkpoint forget what it has learned.
+    # A file that cannot be read does not invalidate the checkpoint.
     data.write_text("broken\n")
     assert "record 1" in onmargin("train", data, "-o", out, "--resume", code=1)
     assert out.read_bytes() == before
-    # What comes after them may change.
+    # Later records may change.
     data.write_text("".join(lines) + lines[0])
     assert report("train", data, "-o", out, "--resume", "--checkpoint-every", 7)["examples"] == 301
     whole = tmp_path / "whole"
@@ -192,7 +192,7 @@ def test_records_that_were_learned_must_not_change(tmp_path, make):
     assert out.read_bytes() == whole.read_bytes()
 
 
-def test_digests_tell_examples_apart_and_not_how_they_are_cut():
+def test_digests_depend_on_examples_and_not_on_blocks():
     mixed = Chunk(["a", {"x": 1.0}, "b\n", ["c"]], ["y", "n", "y", "n"], [1.0, 2.0, 1.0, 1.0])
 
     def digest(*chunks):

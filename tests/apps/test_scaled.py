@@ -53,7 +53,7 @@ def test_progress_names_the_files(parts, tmp_path):
     assert lines[1].startswith(f"pass 1, {parts[1]}: 110 examples, ")
 
 
-def test_more_passes_are_made_of_a_checkpoint(parts, tmp_path):
+def test_more_passes_continue_from_a_checkpoint(parts, tmp_path):
     local = ("--engine", "local", "--workers", 1)
     onmargin("train", *parts, "-o", tmp_path / "whole", *local, "--passes", 3)
     onmargin("train", *parts, "-o", tmp_path / "half", *local, "--passes", 1)
@@ -65,7 +65,7 @@ def test_more_passes_are_made_of_a_checkpoint(parts, tmp_path):
     assert "is not a checkpoint" in onmargin("train", *parts, "-o", tmp_path / "half", "--resume", code=1)
 
 
-def test_what_is_wrong_ends_in_one_line(parts, tmp_path):
+def test_errors_are_one_line(parts, tmp_path):
     out = ("-o", tmp_path / "model")
     local = ("--engine", "local", "--workers", 1)
     parts[1].write_text("1 1:0.5\n1 1:oops\n")

@@ -38,14 +38,14 @@ def test_every_task_learns_predicts_and_starts_again(tmp_path, task):
         xs = [x for x, _ in examples]
         predicted = predict(client, "m", *xs, scores=True).json()
         totals = client.get("/v1/models/m").json()["totals"]
-    assert totals["rounds"] == 3 * len(examples) - (task == "novelty")  # the first one is where the ball begins
+    assert totals["rounds"] == 3 * len(examples) - (task == "novelty")  # the first example is the initial center
     assert predicted["seq"] == 3 * len(examples)
     with served(tmp_path) as client:
         assert client.get("/v1/models/m").json()["totals"] == totals
         assert predict(client, "m", *xs, scores=True).json() == predicted
 
 
-def test_what_is_learned_is_what_the_model_learns_alone(tmp_path):
+def test_the_service_learns_as_the_model_alone(tmp_path):
     pairs = list(records(300))
     model, predictions = alone(pairs, C=0.3)
     with served(tmp_path) as client:
@@ -55,7 +55,7 @@ def test_what_is_learned_is_what_the_model_learns_alone(tmp_path):
         own = client.service.models["m"].state.learner.model
         assert own.weights() == model.weights()
         assert own.totals_ == model.totals_
-        # The progressive error is that of the predictions that were answered.
+        # The progressive error is that of the returned predictions.
         wrong = sum(p != y for p, (_, y) in zip(predictions[2:], pairs[2:], strict=True))
         assert abs(client.get("/v1/models/m").json()["totals"]["mistakes"] - wrong) <= 2
 
@@ -184,7 +184,7 @@ def test_certificate_is_of_what_was_learned(tmp_path):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_certificates_of_every_task(task):
-    """With two or more classes it is of a learner that knows them from the first round on."""
+    """With two or more classes the certificate is for a learner that knows all classes from the start."""
     parameters, pairs = TASKS[task]
     examples = [Example(*pair) for pair in pairs * 3]
     try:
@@ -197,7 +197,7 @@ def test_certificates_of_every_task(task):
         assert len(found.curve) == len(examples) - (task == "novelty")
 
 
-def test_what_has_no_certificate(tmp_path):
+def test_models_without_a_certificate(tmp_path):
     with served(tmp_path) as client:
         create(client)
         assert "nothing was learned" in client.get("/v1/models/m/certificate").json()["error"]
@@ -219,7 +219,7 @@ def test_memory_is_bounded(tmp_path):
         assert "weights" in learn(client, "m", ({"n1": 1.0}, "c")).json()["error"]
         assert client.get("/v1/models/m").json()["features"] == 50
         client.post("/v1/models/m/rewind", json={"seq": 8})
-        go_on = blocked(client.service)  # requests that come close to the limit together are checked one by one
+        go_on = blocked(client.service)  # concurrent requests near the limit are checked one by one
         with ThreadPoolExecutor(4) as pool:
             posted = [pool.submit(learn, client, "m", ({f"o{k}{j}": 1.0 for j in range(4)}, "a")) for k in range(4)]
             time.sleep(0.3)
@@ -320,7 +320,7 @@ def test_all_verbs_take_one_shape(tmp_path, verb, body, words):
 
 
 def test_names_of_models_are_explained_in_words(tmp_path):
-    """Once, the answer had a regular expression."""
+    """The message contained a regular expression."""
     with served(tmp_path) as client:
         refused = client.post("/v1/models", json={"name": "my model", "task": "classify"})
         assert refused.status_code == 422

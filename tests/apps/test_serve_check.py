@@ -33,7 +33,7 @@ XS = (
 LABELS = st.sampled_from(["x", "y", "", 1, 2, 2**62])
 YS = st.none() | LABELS | NUMBERS | st.lists(LABELS, max_size=3)
 EXAMPLES = st.builds(Example, XS, YS, st.sampled_from([1.0, 0.0, 0.5, 1e100]))
-# Examples that go together, so that a model is well on its way when another kind comes.
+# Compatible examples, so that a model is trained before another kind of example arrives.
 WORDS = st.sampled_from(["x", "y", "z"])
 GOOD = {
     "classify": st.builds(Example, DICTS, WORDS),
@@ -58,7 +58,7 @@ def state(learner):
 @pytest.mark.parametrize("task", PARAMETERS)
 @examples(40)
 @given(data=st.data())
-def test_what_is_checked_can_be_learned(task, data):
+def test_checked_examples_can_be_learned(task, data):
     good = st.lists(GOOD[task], min_size=1, max_size=3)
     any_ = st.lists(GOOD[task] | EXAMPLES, min_size=1, max_size=2)
     requests = data.draw(st.lists(good | any_, max_size=8))
@@ -67,7 +67,7 @@ def test_what_is_checked_can_be_learned(task, data):
 
     def learn():
         for example in waiting:
-            learner.learn(example)  # raises if the check has a hole
+            learner.learn(example)  # raises if the check missed something
         waiting.clear()
 
     for request in requests:

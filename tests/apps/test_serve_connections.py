@@ -129,7 +129,7 @@ def test_chunks(client):
         assert b" 413 " in connection.answer_of(chunked(LARGE)).splitlines()[0]
 
 
-def test_tokens_are_asked_for(tmp_path):
+def test_tokens_are_required(tmp_path):
     path = tmp_path / "tokens"
     path.write_text(line("read", "secret"))
     with served(tmp_path / "data", tokens=Tokens.read(path)) as client:
@@ -138,14 +138,14 @@ def test_tokens_are_asked_for(tmp_path):
             assert b" %d " % status in in_pieces(client, asked(ONE, JSON, *headers)).splitlines()[0]
 
 
-def test_rates_are_kept(tmp_path):
+def test_rate_limits_are_enforced(tmp_path):
     with served(tmp_path, limits=Limits(rate=0.5)) as client:
         with Line(client) as connection:
             assert b" 404 " in connection.answer_of(asked()).splitlines()[0]
         assert b" 429 Too Many Requests\r\n" in in_pieces(client, asked())
 
 
-def test_it_is_counted(client):
+def test_requests_are_counted(client):
     before = client.service.metrics.predicted
     with Line(client) as connection:
         connection.send(asked(), asked(name="n"))
@@ -156,7 +156,7 @@ def test_it_is_counted(client):
     assert 'answers_total{status="404"} 1\n' in metrics
 
 
-def test_answers_come_in_the_order_of_their_requests(client):
+def test_responses_are_in_the_order_of_their_requests(client):
     """Requests on a connection wait for a slow one before them."""
     x = b'{"f1": 1.0}'
     example = b'{"examples": [{"x": %b, "y": "yes"}]}' % x
@@ -172,7 +172,7 @@ def test_answers_come_in_the_order_of_their_requests(client):
         assert b'"seq":52' in connection.answer()
 
 
-def test_the_next_request_waits_for_an_answer_that_is_late(client):
+def test_the_next_request_waits_for_a_late_response(client):
     go_on = blocked(client.service)
     with Line(client) as connection:
         connection.send(asked(b'{"examples": [{"x": {"f1": 1.0}, "y": "yes"}]}', last="learn"), asked())
@@ -182,8 +182,8 @@ def test_the_next_request_waits_for_an_answer_that_is_late(client):
         assert b'"seq":51' in connection.answer()
 
 
-def test_a_body_is_no_request(client):
-    """Nor is that of one which was refused by its head."""
+def test_a_body_is_not_read_as_a_request(client):
+    """This includes the body of a request that was refused by its head."""
     head = asked(asked() + asked(), LOCAL, last="learn")[: -2 * len(asked())]
     with Line(client) as connection:
         assert b" 415 " in connection.answer_of(head).splitlines()[0]
@@ -211,14 +211,14 @@ def flood(connection, request, seconds=1):
         b"GET /v1/models/m/progress HTTP/1.1\r\nHost: localhost\r\nX: %b\r\n\r\n" % (b"x" * 1000),
     ],
 )
-def test_a_client_that_does_not_read_is_not_read_either(client, request_):
+def test_a_client_that_does_not_read_is_throttled(client, request_):
     with Line(client) as connection:
         n = flood(connection, request_)
         connections = client.server.server_state.connections
         waiting = 0
-        while waiting == 0:  # between two that are answered it may be empty
+        while waiting == 0:  # it may be empty between two responses
             waiting = max(len(one.pipeline) for one in connections)
-        assert waiting < 1000  # what is read at a time
+        assert waiting < 1000  # the size of one read
         assert max(one.transport.get_write_buffer_size() for one in connections) < 2**20
         assert client.get("/health").status_code == 200
         n_answers, last = 0, b""
@@ -228,7 +228,7 @@ def test_a_client_that_does_not_read_is_not_read_either(client, request_):
             n_answers += part.count(b"HTTP/1.1 200")
 
 
-def test_answers_that_are_much_longer_than_their_requests(tmp_path):
+def test_responses_much_longer_than_their_requests(tmp_path):
     with served(tmp_path) as client, Line(client) as connection:
         create(client)
         learn(client, "m", *(({"a": 1.0}, f"{k:0250}") for k in range(100)))
@@ -249,8 +249,8 @@ def test_a_request_that_comes_byte_by_byte(client, request_):
         assert connection.answer() == whole
 
 
-def test_a_body_that_takes_its_time(client):
-    """It is waited for as all others are, after a while."""
+def test_a_slow_body(client):
+    """The service waits for it as for other requests."""
     with Line(client) as connection:
         whole = connection.answer_of(asked())
         connection.send(asked()[:-1])
@@ -314,7 +314,7 @@ def test_a_connection_that_is_not_kept(client, request_):
         assert connection.closed()
 
 
-def test_what_is_no_http(client):
+def test_bytes_that_are_not_http(client):
     broken = chunked(ONE).replace(b"\r\n14\r\n", b"\r\nxx\r\n")
     with Line(client) as connection:
         connection.send(broken)
@@ -322,7 +322,7 @@ def test_what_is_no_http(client):
         assert connection.closed()
 
 
-def test_a_failure_is_answered_and_logged(client, monkeypatch, caplog):
+def test_a_failure_gets_a_response_and_is_logged(client, monkeypatch, caplog):
     def fail(*_):
         raise RuntimeError("a defect")
 
@@ -374,7 +374,7 @@ REFUSED = asked(b"x" * 1000, last="learn")
     ],
     ids=["in one piece", "in two", "and half a head", "half a body", "the other half"],
 )
-def test_a_client_that_says_no_more(quick_to_close, pieces):
+def test_a_client_that_stops_sending(quick_to_close, pieces):
     with Line(quick_to_close) as connection:
         connection.send(*pieces)
         connection.answer()
@@ -383,17 +383,17 @@ def test_a_client_that_says_no_more(quick_to_close, pieces):
         assert time.monotonic() - started < 20
 
 
-def test_a_body_is_waited_for_where_an_answer_came_before(quick_to_close):
+def test_a_body_after_an_earlier_response(quick_to_close):
     with Line(quick_to_close) as connection:
         slow = connection.answer_of(asked()[:20], asked()[20:])
         time.sleep(0.3)
         connection.send(asked()[:-1])
-        time.sleep(0.3)  # longer than a connection is kept after the first answer, but not after what came since
+        time.sleep(0.3)  # longer than the timeout since the first response, but not since the last bytes
         assert connection.answer_of(asked()[-1:]) == slow
 
 
 @pytest.mark.full
-def test_a_client_that_reads_no_more(quick_to_close, caplog):
+def test_a_client_that_stops_reading(quick_to_close, caplog):
     with Line(quick_to_close) as connection, pytest.raises(OSError, match=r"reset|pipe|aborted"):
         flood(connection, asked(b'{"examples": [{"x": "%b"}]}' % (b"a" * 60)), 20)
     assert quick_to_close.get("/health").status_code == 200

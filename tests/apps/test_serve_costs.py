@@ -36,7 +36,7 @@ def predict(client, xs, **options):
     ],
 )
 @pytest.mark.parametrize("begun", [False, True])
-def test_what_is_kept_is_not_long(tmp_path, task, example, words, begun):
+def test_stored_values_are_bounded(tmp_path, task, example, words, begun):
     good = {"classify": ({"a": 1.0}, "x"), "rank": ({"a": 1.0}, ["x"]), "tag": ([["a"]], ["x"])}[task]
     with served(tmp_path) as client:
         create(client, task=task)
@@ -95,7 +95,7 @@ def test_a_long_sequence_with_many_labels_is_refused(tmp_path):
 
 
 def test_others_are_answered_while_a_request_is_computed(tmp_path):
-    """It is done in slices, between which others have their turn, by one state of the model."""
+    """It is computed in slices, with other requests in between, on one state of the model."""
     with served(tmp_path, limits=Limits(computing=60)) as client:
         tagger(client)
         sequences = [[["a"]] * 50] * 40
@@ -115,7 +115,7 @@ def test_others_are_answered_while_a_request_is_computed(tmp_path):
         assert answers[0].json()["seq"] == 10
 
 
-def test_a_request_has_an_end(tmp_path):
+def test_a_request_has_a_time_limit(tmp_path):
     with served(tmp_path) as client:
         tagger(client, 300)
     with served(tmp_path, Settings(computing=0.05), Limits(computing=0.05)) as client:
@@ -131,7 +131,7 @@ def test_a_request_has_an_end(tmp_path):
 
 @pytest.mark.parametrize("vectors", [True, False])
 def test_supports_of_kernels_are_bounded(tmp_path, monkeypatch, vectors):
-    """The estimate is an upper bound; what would be too many are refused, and a budget avoids it."""
+    """The estimate is an upper bound; too many supports are refused, and a budget avoids it."""
     random_ = random.Random(0)
     rows = [[random_.gauss(0, 1) for _ in range(20)] for _ in range(60)]
     pairs = [(x if vectors else {f"f{k}": v for k, v in enumerate(x)}, "ab"[i % 2]) for i, x in enumerate(rows)]
@@ -204,7 +204,7 @@ def test_long_predictions_are_not_kept_for_retries(tmp_path):
     ],
 )
 def test_estimates_are_upper_bounds(tmp_path, task, parameters, pair, x):
-    """With a wide margin for a machine that does other things; measured, they are 2 to 20 times what it takes."""
+    """The test has a wide margin for busy machines; measured, the estimates are 2 to 20 times the actual cost."""
     with served(tmp_path) as client:
         if task == "tag":
             tagger(client, 200)

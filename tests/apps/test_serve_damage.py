@@ -210,7 +210,7 @@ FIXTURES = {"suppress_health_check": [HealthCheck.function_scoped_fixture]}  # i
 
 @examples(300, **FIXTURES)
 @given(seed=st.integers(0, 2**32))
-def test_damage_is_harmless_or_said(damage, seed):
+def test_damage_is_harmless_or_reported(damage, seed):
     damage(seed)
 
 
@@ -229,7 +229,7 @@ def execute(folder, *statements):
     database.close()
 
 
-def test_a_damaged_log_loses_no_acknowledged_example_unseen(copy, whole, tmp_path):
+def test_a_damaged_log_never_silently_loses_examples(copy, whole, tmp_path):
     """SQLite silently drops the end of a log from the first damaged page on."""
     path = copy / "journal.sqlite-wal"
     data = bytearray(path.read_bytes())
@@ -283,7 +283,7 @@ def test_one_damaged_model_does_not_stop_the_others(copy, whole):
 
 
 def test_an_error_does_not_keep_the_journal_open(copy):
-    """An error may live on, and with it all that it refers to."""
+    """An exception may be kept, and with it everything that it refers to."""
     contents(copy)
     execute(copy, "update journal set chain = 1 where model = 1 and seq = 205")
     journal = Journal(copy / "journal.sqlite", writable=False)
@@ -295,12 +295,12 @@ def test_an_error_does_not_keep_the_journal_open(copy):
 
 
 def test_a_damaged_structure_is_not_written_to(copy, whole):
-    """To write to a file whose pages are not in their place could destroy more; predictions go on."""
+    """Writing to a file with misplaced pages could destroy more; predictions continue."""
     contents(copy)
     execute(copy, "delete from journal where model = 1 and seq < 150", "delete from keys where model = 1")
     path = copy / "journal.sqlite"
     data = bytearray(path.read_bytes())
-    trunk = 4096 * (int.from_bytes(data[32:36], "big") - 1)  # of the list of pages that are free
+    trunk = 4096 * (int.from_bytes(data[32:36], "big") - 1)  # in the list of free pages
     data[trunk + 8 : trunk + 12] = (2).to_bytes(4, "big")
     path.write_bytes(data)
     with served(copy) as client:
@@ -330,7 +330,7 @@ def test_a_snapshot_that_is_ahead_stops_its_model_and_stays(copy):
     assert ahead.exists()
 
 
-def test_a_witness_that_is_behind_is_in_order(copy, whole):
+def test_a_witness_that_is_behind_is_accepted(copy, whole):
     """It is written after the journal, and reaches the disk later."""
     service = Service.open(copy, Settings())
     chain = service.journal.chain(1, 120)
@@ -344,7 +344,7 @@ def test_a_witness_that_is_behind_is_in_order(copy, whole):
 
 
 def test_a_rewind_into_a_request(tmp_path):
-    """Its key is forgotten, and those before it are known."""
+    """Its key is forgotten, and earlier keys are kept."""
     with served(tmp_path) as client:
         create(client)
         learn(client, "m", *PAIRS[:5], key="a")
@@ -358,7 +358,7 @@ def test_a_rewind_into_a_request(tmp_path):
 
 @pytest.mark.parametrize("done", [False, True])
 @pytest.mark.parametrize("change", ["rewind", "delete", "create"])
-def test_a_crash_within_a_change_is_no_damage(copy, whole, change, done, monkeypatch):
+def test_a_crash_during_a_change_is_not_damage(copy, whole, change, done, monkeypatch):
     """The witness announces a change before its commit, and confirms it after."""
     service = Service.open(copy, Settings())
     journal = service.journal
@@ -438,8 +438,8 @@ def test_a_repair_of_version_1(copy, whole, tmp_path):
 
 @examples(200)
 @given(seed=st.integers(0, 2**32))
-def test_a_repair_keeps_what_holds(folder, whole, tmp_path_factory, seed):
-    """What is kept is a part of what was learned, in order, and the new folder is."""
+def test_a_repair_keeps_the_consistent_part(folder, whole, tmp_path_factory, seed):
+    """The repaired folder has a prefix of the learned examples, and is consistent."""
     base = tmp_path_factory.mktemp("repair")
     shutil.copytree(folder, base / "copy")
     try:

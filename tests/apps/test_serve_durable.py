@@ -55,8 +55,8 @@ def test_a_key_that_was_forgotten_is_new(tmp_path, monkeypatch):
         assert learn(client, "m", PAIRS[0], key="k0").json()["first"] == 9
 
 
-def test_a_compacted_model_does_not_go_back_unseen(tmp_path):
-    """To a snapshot from before the one that stands for examples that are no longer there."""
+def test_a_compacted_model_does_not_silently_go_back(tmp_path):
+    """It must not load a snapshot older than the one that replaced the compacted examples."""
     with served(tmp_path, Settings(snapshot_every=30)) as client:
         create(client)
         learn(client, "m", *PAIRS[:30])
@@ -87,7 +87,7 @@ def test_other_files_are_left_alone(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="folders have no such modes here")
-def test_the_folder_is_its_owner_s(tmp_path):
+def test_the_folder_is_private_to_its_owner(tmp_path):
     with served(tmp_path / "data"):
         assert (tmp_path / "data").stat().st_mode & 0o077 == 0
 
@@ -100,7 +100,7 @@ def test_the_folder_is_its_owner_s(tmp_path):
         ("POST", "/v1/models/m/compact", {}, 200),
     ],
 )
-def test_what_was_begun_is_done_when_nobody_waits_any_longer(tmp_path, method, path, body, after):
+def test_a_started_request_completes_after_its_client_left(tmp_path, method, path, body, after):
     with served(tmp_path, limits=Limits(seconds=0.5)) as client:
         create(client)
         learn(client, "m", *PAIRS[:10])
@@ -116,7 +116,7 @@ def test_what_was_begun_is_done_when_nobody_waits_any_longer(tmp_path, method, p
         assert client.get("/v1/models").json() == in_memory
 
 
-def test_what_waits_when_the_disk_fails_is_not_written(tmp_path, monkeypatch):
+def test_requests_that_wait_when_the_disk_fails_are_not_written(tmp_path, monkeypatch):
     with served(tmp_path, Settings(group=1)) as client, ThreadPoolExecutor(3) as pool:
         create(client)
         own, failed = client.service.journal.append, []
@@ -137,7 +137,7 @@ def test_what_waits_when_the_disk_fails_is_not_written(tmp_path, monkeypatch):
         assert not client.get("/health").json()["learning"]
 
 
-def test_a_writer_that_ends_answers_and_lets_the_service_end(tmp_path, monkeypatch):
+def test_a_writer_that_ends_responds_and_the_service_stops(tmp_path, monkeypatch):
     with served(tmp_path) as client:
         create(client)
 
@@ -152,11 +152,11 @@ def test_a_writer_that_ends_answers_and_lets_the_service_end(tmp_path, monkeypat
         assert time.monotonic() - started < 15
         assert "learning has ended" in client.get("/health").json()["problem"]
         monkeypatch.undo()
-    with served(tmp_path) as client:  # it has let go of the journal
+    with served(tmp_path) as client:  # it has closed the journal
         assert client.get("/v1/models/m").json()["seq"] == 1
 
 
-def test_an_example_that_fails_is_passed_over_now_and_later(tmp_path, monkeypatch):
+def test_an_example_that_fails_is_skipped_now_and_in_replays(tmp_path, monkeypatch):
     own = JsonLearner.learn
 
     def fail(self, example):
@@ -212,7 +212,7 @@ def test_long_examples_are_read_a_few_at_a_time(tmp_path, monkeypatch):
         assert learned(client.service) == before
 
 
-def test_damage_that_is_found_on_the_way_is_said(tmp_path):
+def test_damage_found_while_running_is_reported(tmp_path):
     with served(tmp_path) as client:
         create(client)
         learn(client, "m", *PAIRS)
@@ -224,7 +224,7 @@ def test_damage_that_is_found_on_the_way_is_said(tmp_path):
         assert client.get("/v1/models/m").json()["seq"] == 100
 
 
-def test_certificates_do_not_run_what_lies_about(tmp_path, monkeypatch):
+def test_certificates_do_not_run_files_of_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "msgspec.py").write_text("raise SystemExit('taken over')")
     monkeypatch.chdir(tmp_path)
     bodies = [b'{"x":{"a":1.0},"y":"b"}', b'{"x":{"c":1.0},"y":"d"}']
@@ -244,8 +244,8 @@ def test_a_client_may_stop_reading_a_journal(tmp_path):
         assert len(list(lines)) == 49
 
 
-def test_what_is_not_sent_again_goes_over_a_new_connection():
-    """The service closes one that is idle, and whether a request over it was done nobody knows."""
+def test_requests_that_must_not_be_repeated_use_a_new_connection():
+    """The service closes idle connections, and a client cannot know whether a request over one was executed."""
     body = b'{"models": []}'
     answer = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
 
@@ -278,8 +278,8 @@ def test_what_is_not_sent_again_goes_over_a_new_connection():
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-def test_pages_elsewhere_change_nothing_and_cost_nothing(tmp_path, headers):
-    """A page may post to this machine without asking, as long as it sends nothing that needs it, and get images."""
+def test_foreign_pages_change_nothing_and_cost_nothing(tmp_path, headers):
+    """A foreign page may send simple posts to this machine without permission, and load images."""
     with served(tmp_path) as client:
         create(client)
         learn(client, "m", *PAIRS)
@@ -321,7 +321,7 @@ def test_compaction_on_a_full_disk(tmp_path, monkeypatch):
 
 
 def test_snapshots_at_once_keep_each_other(tmp_path):
-    """One that is written and not yet listed is not taken for one that is no longer needed."""
+    """A snapshot that is written but not yet listed is not deleted as obsolete."""
     with served(tmp_path, Settings(snapshot_every=10)) as client, ThreadPoolExecutor(4) as pool:
         create(client)
         for k in range(0, 100, 10):
@@ -338,7 +338,7 @@ def test_snapshots_at_once_keep_each_other(tmp_path):
 
 
 def test_health_has_no_paths(tmp_path, monkeypatch):
-    """Anybody may ask for it."""
+    """It is available without a token."""
     with served(tmp_path) as client:
         create(client)
 

@@ -44,7 +44,7 @@ def test_the_service_learns_what_the_model_does(tmp_path, parameters):
 
 
 @every_kind
-def test_replay_is_the_same_to_the_bit(tmp_path, parameters):
+def test_replay_is_equal_bit_for_bit(tmp_path, parameters):
     with served(tmp_path, Settings(snapshot_every=50)) as client:
         create(client, **parameters)
         for k in range(0, len(PAIRS), 10):
@@ -92,15 +92,15 @@ def test_one_model_has_no_experts(tmp_path):
         ({"model": "AutoRegressor", "parameters": {"n_features": 64}}, "n_features must be at most"),
     ],
 )
-def test_what_is_refused(tmp_path, sent, words):
+def test_invalid_parameters_are_refused(tmp_path, sent, words):
     with served(tmp_path, Settings(room=Room(weights=100))) as client:
         answer = client.post("/v1/models", json={"name": "m"} | sent)
         assert answer.status_code == 422
         assert words in answer.json()["error"]
 
 
-def test_all_models_count_for_the_room(tmp_path):
-    """Ten features are allowed, and weights for as many, but not of all experts."""
+def test_all_models_count_for_the_memory_limit(tmp_path):
+    """Weights of ten features are allowed, but not those of all experts."""
     with served(tmp_path, Settings(room=Room(weights=40))) as client:
         create(client, model="AutoClassifier")
         answer = learn(client, "m", *(({f"f{k}": 1.0}, "yes" if k % 2 else "no") for k in range(10)))
@@ -142,8 +142,8 @@ def test_journals_from_before_learners_had_names_are_opened(tmp_path, task, para
         assert learn(client, "m", ({"a": 1.0}, y)).status_code == 200
 
 
-def test_matrices_count_for_the_room(tmp_path):
-    """A learner that keeps a number for each pair of features, and experts that are curved, need more than weights."""
+def test_matrices_count_for_the_memory_limit(tmp_path):
+    """Learners with a number per pair of features, and curved experts, need more memory than weights."""
     rows = [([float(k == j) for k in range(20)], float(j)) for j in range(20)]
     with served(tmp_path, Settings(room=Room(weights=350))) as client:
         create(client, model="OnlineRidgeRegressor")

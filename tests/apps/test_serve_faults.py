@@ -26,7 +26,7 @@ JOURNAL = "journal.sqlite"
 
 @pytest.fixture
 def folder(tmp_path):
-    """A service that has learned a hundred examples, and ended."""
+    """Return the folder of a stopped service that has learned a hundred examples."""
     with served(tmp_path, Settings(snapshot_every=30)) as client:
         create(client)
         for k in range(0, 100, 10):
@@ -102,12 +102,12 @@ def test_other_files_are_not_taken_for_journals(tmp_path):
         Service.open(tmp_path, Settings())
 
 
-def test_one_service_a_folder(folder):
+def test_one_service_per_folder(folder):
     with served(folder):
         assert "another onmargin serve" in command("serve", "--data", folder, "--port", 0, code=1)
 
 
-def test_a_full_disk_refuses_and_goes_on(folder):
+def test_a_full_disk_refuses_and_continues(folder):
     with served(folder) as client:
         before = learned(client.service)
         database = client.service.journal.db
@@ -185,7 +185,7 @@ def test_a_snapshot_that_cannot_be_written_is_counted(tmp_path):
         assert learned(client.service) == before
 
 
-def test_shutdown_answers_what_waits(tmp_path):
+def test_shutdown_answers_waiting_requests(tmp_path):
     answered = []
 
     def post(address, number):

@@ -27,7 +27,7 @@ def kept(client, *xs, name="m"):
 
 
 def test_a_label_that_comes_later(tmp_path):
-    """The same weights as without a delay, and the mistakes of the predictions that were given."""
+    """Weights are those without a delay, and mistakes are those of the returned predictions."""
     first, second = PAIRS[:30], PAIRS[30:]
     with served(tmp_path) as client:
         create(client)
@@ -49,7 +49,7 @@ def test_a_label_that_comes_later(tmp_path):
         curve = client.get("/v1/models/m/progress").json()["curve"]
         assert curve[-1][1] == found["progressive"]["mistakes"]
         state = learned(client.service)
-    with served(tmp_path) as client:  # the journal says which prediction was given
+    with served(tmp_path) as client:  # the journal stores the returned prediction
         assert learned(client.service) == state
         assert client.get("/v1/models/m").json() == found
 
@@ -61,7 +61,7 @@ def test_kept_predictions_outlive_the_service(tmp_path):
         given = kept(client, PAIRS[10][0], PAIRS[11][0])
     with served(tmp_path) as client:
         assert label(client, given["ids"][:1], ["yes"]).json()["predictions"] == given["predictions"][:1]
-        assert label(client, given["ids"][:1], ["yes"]).status_code == 404  # it has its label
+        assert label(client, given["ids"][:1], ["yes"]).status_code == 404  # it is labeled
         more = kept(client, PAIRS[12][0])
         assert more["ids"][0] not in given["ids"]
     with served(tmp_path) as client:
@@ -100,7 +100,7 @@ def test_ids_that_are_refused(tmp_path, examples, status, words):
         assert client.get("/v1/models/m").json()["seq"] == 10
 
 
-def test_what_is_kept_is_bounded(tmp_path):
+def test_kept_predictions_are_bounded(tmp_path):
     settings = Settings(held=HeldLimits(number=3))
     with served(tmp_path, settings) as client:
         create(client)
@@ -120,7 +120,7 @@ def test_what_is_kept_is_bounded(tmp_path):
         assert label(client, ids[-1:], ["yes"]).status_code == 404
 
 
-def test_to_keep_needs_the_scope_to_learn(tmp_path):
+def test_keeping_needs_the_scope_learn(tmp_path):
     from onmargin.apps.serve.tokens import Tokens, line
 
     path = tmp_path / "tokens"

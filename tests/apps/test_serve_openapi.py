@@ -14,7 +14,7 @@ from tests.apps.serving import learn, served
 from tests.examples import examples
 
 CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
-# Each task with an example: a model of its name is there whenever something is asked of it.
+# Each task with an example; a model of that name always exists.
 TASKS = {
     "classify": ({}, ({"a": 1.0}, "x")),
     "regress": ({}, ([1.0, 2.0], 0.5)),
@@ -24,7 +24,7 @@ TASKS = {
     "tag": ({}, ([["the"], ["dog"]], ["D", "N"])),
 }
 NAMES = cycle(TASKS)
-# A stream has no end to wait for: the page's test reads it.
+# A stream does not end: the test of the page reads it.
 TESTED = schemathesis.openapi.from_dict(json.loads(document(tokens=False))).exclude(path_regex="events$")
 
 

@@ -35,7 +35,7 @@ def client(tmp_path):
 
 @pytest.fixture
 def opened(browser, client):
-    """The page, what it asked for, and what went wrong on it; settings of a browser open another."""
+    """Open the page in a browser with these settings; return it with its requests and errors."""
     contexts = []
 
     def open_page(**settings):
@@ -81,7 +81,7 @@ def test_it_follows_a_model(client, opened):
 
 @pytest.mark.full
 def test_nothing_flickers(client, opened):
-    """What has not changed is not touched: no node of the page is replaced, hidden or shown while nothing happens."""
+    """No node of the page is replaced, hidden or shown while nothing changes."""
     page = opened()
     expect(page.locator("#said")).to_contain_text("allows")
     page.evaluate(
@@ -92,7 +92,7 @@ def test_nothing_flickers(client, opened):
                 .observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
         }"""
     )
-    time.sleep(7)  # the models are asked for once, the progress seven times
+    time.sleep(7)  # the models are requested once, the progress seven times
     moved = {"error", "load", "load-said"}  # charts move with the time
     assert set(page.evaluate("window.changes")) <= moved
 
@@ -126,7 +126,7 @@ def test_a_model_is_made_on_the_page(browser, tmp_path):
 
 
 @pytest.mark.full
-def test_a_prediction_with_keys_alone(client, opened):
+def test_a_prediction_with_the_keyboard(client, opened):
     page = opened()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -196,7 +196,7 @@ def test_long_names_fit_a_phone(client, opened):
 
 
 @pytest.mark.full
-def test_a_token_is_asked_for(browser, tmp_path):
+def test_a_token_is_requested(browser, tmp_path):
     tokens = tmp_path / "tokens"
     tokens.write_text(line("read", "secret"))
     with served(tmp_path / "data", tokens=Tokens.read(tokens)) as client:

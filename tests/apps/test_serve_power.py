@@ -13,7 +13,7 @@ def preload(tmp_path_factory):
 
 
 def gone_through(preload, kind, stride):
-    """How many cuts or errors the service went through without a loss."""
+    """Return how many cuts or errors the service survived without a loss."""
     printed = faults.run_preloaded(preload, "tests.apps.power", kind, stride)
     return int(re.match(rf"(\d+) {kind}, nothing lost", printed)[1])
 

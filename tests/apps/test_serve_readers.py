@@ -19,7 +19,7 @@ PAIRS = list(records(60))
 
 
 def wait_for(found, wanted):
-    """Ask until an answer is as wanted; a reader may be a second behind, and takes a while to start."""
+    """Repeat a request until its response is as expected; readers may be a second behind and take time to start."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
         try:

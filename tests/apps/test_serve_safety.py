@@ -17,7 +17,7 @@ from tests.apps.program import onmargin as command
 from tests.apps.serving import blocked, create, learn, predict, process, served
 
 EXAMPLE = {"examples": [{"x": "some words", "y": "a"}]}
-# What needs which scope.
+# The scope that each request needs.
 ASKED = [
     ("GET", "/v1/models", None, "read"),
     ("GET", "/metrics", None, "read"),
@@ -37,7 +37,7 @@ ASKED = [
 
 @pytest.fixture
 def tokens(tmp_path):
-    """A file of three tokens, and the tokens by scope."""
+    """Return a file of three tokens, and the tokens by scope."""
     made = {scope: new_token() for scope in ("read", "learn", "admin")}
     lines = [f"{line(scope, token)}  # of a {scope}er" for scope, token in made.items()]
     path = tmp_path / "tokens"
@@ -67,8 +67,8 @@ def test_scopes(tmp_path, tokens):
             assert client.get(where).status_code == 200
 
 
-def test_how_long_a_token_is_compared_says_nothing(tokens, monkeypatch):
-    """Digests, and not tokens, are compared in constant time, each with all that are known, whatever is sent."""
+def test_tokens_are_compared_by_digest_in_constant_time(tokens, monkeypatch):
+    """Digests, not tokens, are compared, and each with all known ones."""
     path, made = tokens
     known = Tokens.read(path)
     compared = []
@@ -94,7 +94,7 @@ def test_token_files(tmp_path):
     assert "line" in command("token", "learn")
 
 
-def test_elsewhere_needs_tokens(tmp_path):
+def test_other_addresses_need_tokens(tmp_path):
     for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
         assert "--tokens" in command("serve", "--data", tmp_path / "data", "--host", host, code=2)
     assert not (tmp_path / "data").exists()
@@ -106,7 +106,7 @@ def test_a_port_that_is_taken(tmp_path):
     assert "cannot listen" in words
 
 
-def test_what_is_sent_is_bounded_and_is_json(tmp_path):
+def test_bodies_are_bounded_and_json(tmp_path):
     with served(tmp_path, limits=Limits(body=2000)) as client:
         create(client)
         long = b'{"examples": [{"x": "' + b"a" * 3000 + b'", "y": "b"}]}'
@@ -142,14 +142,14 @@ def test_only_this_machine_by_its_own_names(tmp_path):
         "/journal.sqlite",
     ],
 )
-def test_no_way_to_the_files(tmp_path, path):
+def test_files_are_not_accessible(tmp_path, path):
     with served(tmp_path) as client:
         answer = client.get(path)
         assert answer.status_code == 404
         assert b"sqlite" not in answer.content.lower()
 
 
-def test_more_than_the_queue_holds_is_sent_away(tmp_path):
+def test_a_full_queue_refuses_requests(tmp_path):
     with served(tmp_path, Settings(waiting=3)) as client:
         create(client)
         learn(client, "m", ("a", "x"), ("b", "y"))
@@ -173,7 +173,7 @@ def test_more_than_the_queue_holds_is_sent_away(tmp_path):
         assert client.get("/v1/models/m").json()["seq"] == 6
 
 
-def test_no_answer_for_ever(tmp_path):
+def test_a_request_that_never_completes_times_out(tmp_path):
     with served(tmp_path, limits=Limits(seconds=0.5)) as client:
         create(client)
         go_on = blocked(client.service)
@@ -195,7 +195,7 @@ def test_a_client_that_does_not_end_its_request(tmp_path):
 
 
 @pytest.mark.parametrize("begun", [b"", b"POST /v1/models/m/le", b"GET / HTTP/1.1\r\nHost: localhost\r\n"])
-def test_a_client_that_does_not_even_begin(tmp_path, begun):
+def test_a_client_that_sends_nothing(tmp_path, begun):
     with (
         served(tmp_path, limits=Limits(seconds=0.3)) as client,
         socket.create_connection((client.base_url.host, client.base_url.port)) as slow,
@@ -231,7 +231,7 @@ def test_rates():
     assert len(rate._buckets) <= 10_000
 
 
-def test_too_often(tmp_path):
+def test_too_many_requests(tmp_path):
     with process(tmp_path, "--rate", 0.5) as (address, _):
         answers = [httpx.get(f"{address}/v1/models") for _ in range(20)]
     assert {answer.status_code for answer in answers} == {200, 429}
@@ -239,7 +239,7 @@ def test_too_often(tmp_path):
 
 
 def test_rates_behind_a_proxy(tmp_path):
-    """The address that a proxy forwards counts, if the proxy is trusted, and nobody can say another."""
+    """The forwarded address counts if the proxy is trusted, and clients cannot forge it."""
 
     def statuses(limits, *forwarded):
         with served(tmp_path, limits=limits) as client:
@@ -259,7 +259,7 @@ def test_rates_behind_a_proxy(tmp_path):
 @pytest.mark.parametrize("last", ["predict", "learn"])
 @pytest.mark.parametrize("protocol", ["websocket", "h2c", "other"])
 def test_another_protocol_is_refused(tmp_path, protocol, last):
-    """What comes after the head of such a request is not HTTP, and not read as requests."""
+    """The bytes after the head of such a request are not HTTP, and are not read as requests."""
     inner = b'{"examples": [{"x": {"a": 1.0}, "y": "b"}]}'
     inside = b"POST /v1/models/m/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     inside += b"Content-Length: %d\r\n\r\n%b" % (len(inner), inner)
@@ -293,8 +293,8 @@ def test_headers(tmp_path):
 
 
 @pytest.mark.full
-def test_the_time_of_a_comparison_says_nothing_of_a_token(tmp_path):
-    """The digest of what is sent is compared with all that are known: a longer common prefix takes no longer."""
+def test_comparison_time_does_not_depend_on_the_token(tmp_path):
+    """The digest is compared with all known ones: a longer common prefix takes no longer."""
     path = tmp_path / "tokens"
     known = [new_token() for _ in range(20)]
     path.write_text("\n".join(line("read", token) for token in known))

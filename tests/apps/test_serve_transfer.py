@@ -27,14 +27,14 @@ def upload(client, content, name="m"):
 
 @pytest.fixture
 def trained(tmp_path):
-    """A model file of the command line."""
+    """Train a model file with the command line."""
     data, out = tmp_path / "data.jsonl", tmp_path / "model"
     data.write_text("\n".join(json.dumps({**x, "label": y}) for x, y in PAIRS[:60]))
     command("train", data, "-o", out, "--label", "label", "--quiet")
     return out
 
 
-def test_a_trained_model_is_served_learns_on_and_comes_back(tmp_path, trained):
+def test_a_trained_model_is_served_continues_and_is_downloaded(tmp_path, trained):
     alone = onmargin.load(trained)
     with served(tmp_path / "served") as client:
         answer = upload(client, trained.read_bytes())
@@ -88,7 +88,7 @@ def test_files_that_are_refused(tmp_path, trained):
         assert "learned nothing yet" in client.get("/v1/models/m/file").json()["error"]
 
 
-def test_a_clone_goes_its_own_way(tmp_path):
+def test_a_clone_is_independent(tmp_path):
     with served(tmp_path) as client:
         create(client, C=0.3)
         assert client.post("/v1/models/m/clone", json={"name": "early"}).json()["seq"] == 0
@@ -126,7 +126,7 @@ def test_another_name(tmp_path):
 
 
 @pytest.mark.parametrize("done", [False, True])
-def test_a_crash_while_a_model_is_renamed_is_no_damage(tmp_path, done, monkeypatch):
+def test_a_crash_while_a_model_is_renamed_is_not_damage(tmp_path, done, monkeypatch):
     with served(tmp_path) as client:
         create(client)
         learn(client, "m", *PAIRS[:20])
@@ -182,7 +182,7 @@ def test_a_backup_while_the_service_learns(tmp_path):
         client.backup(tmp_path / "copy.tar")
         with tarfile.open(tmp_path / "copy.tar") as tar:
             assert {"journal.sqlite", "witness/1", "witness/2"} <= set(tar.getnames())
-        while list((tmp_path / "live").glob(".backup*")):  # it is removed when it was sent
+        while list((tmp_path / "live").glob(".backup*")):  # it is removed after it was sent
             time.sleep(0.01)
         assert "must be a folder that is empty" in command("backup", address, "-o", tmp_path / "copy", code=1)
     with process(tmp_path / "copy") as (address, _), onmargin.Client(address) as client:
@@ -227,7 +227,7 @@ def test_journals_of_version_2_are_upgraded(tmp_path):
             assert client.service.models["m"].n_held == 1
 
 
-def test_damage_that_is_found_on_the_way_names_the_model(tmp_path):
+def test_damage_found_while_running_names_the_model(tmp_path):
     with served(tmp_path) as client:
         create(client, "mail")
         learn(client, "mail", *PAIRS)

@@ -12,7 +12,7 @@ from tests.apps.program import conll, jsonl, onmargin, report, svmlight
 
 
 def people(path, n=400, delimiter=",", header=True):
-    """Age, income, town and kids decide; the id and the date do not, and some incomes are not known."""
+    """Write a table: age, income, town and kids determine the label, id and date do not, some incomes are missing."""
     random_ = random.Random(0)
     lines = [delimiter.join(["id", "age", "income", "town", "kids", "date", "buys"])] if header else []
     for k in range(n):
@@ -36,7 +36,7 @@ def said(*arguments, code=0):
     return result.stderr
 
 
-def test_a_table_is_learned_by_the_learner_that_chooses(tmp_path):
+def test_a_table_is_learned_by_the_automatic_learner(tmp_path):
     data, out = people(tmp_path / "people.csv"), tmp_path / "model"
     lines = said("train", data, "-o", out).splitlines()
     assert lines[0].endswith("csv, commas between fields, a header, label 'buys'; task classify, AutoClassifier")
@@ -78,7 +78,7 @@ def test_an_empty_cell_is_missing(tmp_path):
     assert library.load(out).feature_names_ == ["u", "v"]
 
 
-def test_texts_stand_beside_numbers_and_categories(tmp_path):
+def test_texts_numbers_and_categories_in_one_table(tmp_path):
     data, out = tmp_path / "a.csv", tmp_path / "model"
     words = [
         "the soup was cold again",
@@ -95,7 +95,7 @@ def test_texts_stand_beside_numbers_and_categories(tmp_path):
     assert report("evaluate", out, data)["accuracy"] == 1.0
     onmargin("train", data, "-o", out, "--set", "ngrams=(1, 2)")
     assert "review=good dinner" in library.load(out).feature_names_
-    # Another file may call its columns otherwise.
+    # Another file may have other column names.
     other = tmp_path / "b.csv"
     other.write_text(data.read_text().replace("review,", "body,").replace("opinion", "stars"))
     assert "has no column 'review'" in said("predict", out, other)
@@ -105,7 +105,7 @@ def test_texts_stand_beside_numbers_and_categories(tmp_path):
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("header", [True, False])
-def test_a_header_is_one_or_is_made_up(tmp_path, delimiter, header):
+def test_headers_are_detected_or_generated(tmp_path, delimiter, header):
     data, out = people(tmp_path / "people.txt", 60, delimiter, header), tmp_path / "model"
     done = report("train", data, "-o", out)
     assert (done["examples"], done["classes"]) == (60, 2)
@@ -151,7 +151,7 @@ def test_marks_of_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "found"),
     [
-        # One decimal comma per line is no delimiter, with a header and without one.
+        # One decimal comma per line is not a delimiter, with or without a header.
         (["weight;group", "4,17;ctrl", "5,58;ctrl", "5,18;trt"], (";", True, ",")),
         (["4,17;ctrl", "5,58;ctrl", "5,18;trt"], (";", False, ",")),
         (["L1;S1;B1;0,29", "L2;S1;B1;0,33", "L2;S2;B2;0,31"], (";", False, ",")),
@@ -162,13 +162,13 @@ def test_marks_of_numbers(tmp_path):
         (['"a b","two', 'lines",label', '"x","y",1'], (",", True, ".")),
     ],
 )
-def test_the_look_of_a_table(lines, found):
+def test_tables_are_recognized(lines, found):
     look = look_at_csv(lines)
     assert (look.delimiter, look.header, look.decimal) == found
 
 
 def test_a_field_of_the_first_row_has_two_lines(tmp_path):
-    """It ended in a traceback of the csv module."""
+    """The csv module raised an error."""
     data = tmp_path / "a.csv"
     data.write_text("".join(f'"one\ntwo {k}",{k % 5},{"ab"[k % 2]}\n' for k in range(30)))
     assert report("train", data, "-o", tmp_path / "model")["classes"] == 2
@@ -238,7 +238,7 @@ def test_conll_with_tabs_is_conll(tmp_path):
     assert (done["format"], done["classes"]) == ("conll", 3)
     assert done["token_accuracy"] > 0.5
     assert "sequence_error" in done
-    # The column of the words is no column of labels.
+    # The column of words is not a label.
     words = tmp_path / "words"
     words.write_text("\n".join(f"w{k} X" if k % 6 else "" for k in range(1, 900)) + "\n")
     message = onmargin("train", words, "-o", out, "--label", 0, code=1)
@@ -278,7 +278,7 @@ def test_options_without_effect_on_files_to_predict(tmp_path):
 
 
 @pytest.mark.parametrize("make", [svmlight, jsonl])
-def test_a_ball_holds_most_of_what_it_has_learned(tmp_path, make):
+def test_a_ball_contains_most_of_its_examples(tmp_path, make):
     data, out = make(tmp_path / f"a.{make.__name__}"), tmp_path / "model"
     onmargin("train", data, "-o", out, "--task", "novelty")
     assert report("evaluate", out, data)["outside_share"] < 0.2
@@ -287,7 +287,7 @@ def test_a_ball_holds_most_of_what_it_has_learned(tmp_path, make):
 
 
 def test_taggers_average_by_default(tmp_path):
-    """As SequenceTagger.fit does; after one pass over the chunks of CoNLL-2000 it makes F1 92.8 of 88.5."""
+    """SequenceTagger.fit does, too; after one pass over CoNLL-2000, averaging raises F1 from 88.5 to 92.8."""
     data, out = conll(tmp_path / "a.conll", 30), tmp_path / "model"
     onmargin("train", data, "-o", out)
     assert library.load(out).average is True

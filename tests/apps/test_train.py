@@ -76,7 +76,7 @@ def test_task_and_format_are_guessed(tmp_path, text, task, format):
     onmargin("inspect", out)
 
 
-def test_task_can_be_said(tmp_path):
+def test_task_can_be_given(tmp_path):
     data = svmlight(tmp_path / "a.svm", label=lambda score: 1 + (score > 0) + (score > 1))
     out = tmp_path / "model"
     assert report("train", data, "-o", out, "--task", "regress")["task"] == "regress"
@@ -90,7 +90,7 @@ def test_task_can_be_said(tmp_path):
     [(["--model", "AutoClassifier"], "AutoClassifier"), (["--C", "auto"], "PassiveAggressiveClassifier")],
 )
 def test_several_models_at_once(tmp_path, options, kind):
-    """Files of rows and of records are learned alike, go on alike, and say who leads."""
+    """Files of rows and of records give equal models, continue alike, and report the leader."""
     for data in (svmlight(tmp_path / "a.svm"), jsonl(tmp_path / "a.jsonl")):
         out = tmp_path / "model"
         done = report("train", data, "-o", out, *options)
@@ -107,7 +107,7 @@ def test_columns_of_a_table(tmp_path):
     data, out = tmp_path / "a.csv", tmp_path / "model"
     data.write_text("kind;text;size;w\nspam;cheap pills;3;1\nham;lunch at noon;4;0\nham;dinner;5;2\n")
     done = report("train", data, "-o", out, "--label", "kind", "--weight", "w")
-    assert (done["examples"], done["classes"]) == (2, 2)  # weight 0 is no example
+    assert (done["examples"], done["classes"]) == (2, 2)  # examples of weight 0 are skipped
     assert "size" in library.load(out).weights()
     onmargin("train", data, "-o", out, "--label", "kind", "--text", "text", "--only", "text")
     assert set(library.load(out).weights()) <= {"cheap", "pills", "lunch", "at", "noon", "dinner"}
@@ -149,7 +149,7 @@ def test_rows_with_indices_of_any_size_are_hashed(tmp_path):
     assert report("train", data, "-o", out, "--hash", 10, "--passes", 2, "--resume")["examples"] == 200
 
 
-def test_a_model_goes_on_with_new_data(tmp_path):
+def test_a_model_continues_with_new_data(tmp_path):
     first, second = svmlight(tmp_path / "a.svm", seed=0), svmlight(tmp_path / "b.svm", seed=1)
     onmargin("train", first, second, "-o", tmp_path / "both")
     onmargin("train", first, "-o", tmp_path / "model")
@@ -222,7 +222,7 @@ def test_progress_is_lines_on_the_standard_error(tmp_path, monkeypatch):
     from onmargin.apps import progress
 
     monkeypatch.setattr(progress, "_LINES", 0.0)
-    data = jsonl(tmp_path / "a.jsonl", 30_000)  # more than is read ahead
+    data = jsonl(tmp_path / "a.jsonl", 30_000)  # more than the read-ahead
     from click.testing import CliRunner
 
     from onmargin.apps.cli import main
@@ -264,7 +264,7 @@ def test_progress_on_a_terminal(tmp_path, no_color):
     assert b"\x1b" not in done.stdout
 
 
-def test_a_closed_pipe_is_no_error(tmp_path):
+def test_a_closed_pipe_is_not_an_error(tmp_path):
     data, out = jsonl(tmp_path / "a.jsonl", 3000), tmp_path / "model"
     onmargin("train", data, "-o", out)
     process = start("predict", out, data, "--json", stdout=-1)

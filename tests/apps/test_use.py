@@ -44,7 +44,7 @@ def test_rows_without_labels_are_predicted_alike(rows, tmp_path):
     assert "no labels" in onmargin("evaluate", path, bare, code=1)
 
 
-def test_features_that_were_never_learned_count_for_nothing(rows, tmp_path):
+def test_features_that_were_never_learned_are_ignored(rows, tmp_path):
     data, path = rows
     wider = tmp_path / "wider.svm"
     wider.write_text("\n".join(line + " 999:5" for line in data.read_text().splitlines()) + "\n")
@@ -128,7 +128,7 @@ def test_label_sets_are_evaluated(tmp_path):
     assert done["recall"] == pytest.approx(sum(len(a & b) for a, b in pairs) / sum(len(a) for a, _ in pairs))
 
 
-def test_inspect_shows_what_is_there(records, rows):
+def test_inspect_shows_the_model(records, rows):
     _, path = rows
     done = report("inspect", path, "--top", 3)
     model = library.load(path)
@@ -147,7 +147,7 @@ def test_inspect_takes_any_model(tmp_path):
     assert report("inspect", path)["features"] == 0
 
 
-def test_svmlight_goes_to_json_and_back(tmp_path):
+def test_svmlight_converts_to_json_and_back(tmp_path):
     data = svmlight(tmp_path / "a.svm")
     lines, again = tmp_path / "a.jsonl", tmp_path / "b.svm"
     onmargin("convert", data, "--to", "jsonl", "-o", lines)
@@ -158,7 +158,7 @@ def test_svmlight_goes_to_json_and_back(tmp_path):
     assert onmargin("convert", "-", "--to", "jsonl", stdin=data.read_bytes()) == lines.read_text()
 
 
-def test_a_table_goes_everywhere(tmp_path):
+def test_a_table_converts_to_every_format(tmp_path):
     data, names = tmp_path / "a.csv", tmp_path / "names"
     data.write_text("size,colour,y\n1.5,dark red,1\n,blue,-1\n")
     out = onmargin("convert", data, "--to", "svmlight", "--names", names)
@@ -173,7 +173,7 @@ def test_a_table_goes_everywhere(tmp_path):
     assert list(read_csv(again)) == list(read_csv(data))
 
 
-def test_what_a_format_cannot_hold_is_refused(tmp_path):
+def test_values_that_a_format_cannot_store_are_refused(tmp_path):
     data = tmp_path / "a.jsonl"
     data.write_text('{"x": {"a": 1}, "y": "p"}\n{"x": {"b": 1}, "y": "q"}\n')
     assert "record 1: labels are numbers" in onmargin("convert", data, "--to", "vw", code=1)
@@ -249,7 +249,7 @@ def test_a_file_of_unknown_features_is_noticed(tmp_path):
             assert "Error: " in onmargin(command, model, strange, "--strict", code=1)
 
 
-def test_predictions_go_to_a_file_with_the_columns_of_the_input(tmp_path):
+def test_predictions_are_written_with_the_columns_of_the_input(tmp_path):
     data, model = tmp_path / "a.csv", tmp_path / "model"
     data.write_text("id,size,note,y\n" + "".join(f"{k:03d},{k % 5},'{k}',{'ab'[k % 5 > 2]}\n" for k in range(40)))
     onmargin("train", data, "-o", model)

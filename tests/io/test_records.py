@@ -217,7 +217,7 @@ def test_a_long_text_is_a_field():
 
 
 def test_columns_of_other_types(tmp_path, write):
-    """Dates, times, durations, decimals, lists and structs have no other place to go than text and numbers."""
+    """Dates, times, durations, decimals, lists and structs become text or numbers."""
     path = tmp_path / "table"
     moment = datetime(2024, 5, 17, 8, 30)
     table = pa.table(
@@ -297,7 +297,7 @@ KINDS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int3
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_long_rows_of_arrow_are_refused(tmp_path, write, kind):
-    """Also where they are short in the file: they are packed, or the same as others."""
+    """This includes rows that are short in the file, because they are compressed or repeated."""
     path = tmp_path / "table"
     texts = ["short", None, "x" * 40_000, "x" * 40_000, "y" * 60_000]
     table = pa.table({"a": pa.array(texts).cast(kind), "b": pa.array(texts).cast(kind), "y": range(5)})
@@ -328,7 +328,7 @@ def test_strings_that_rows_share_take_memory_once(tmp_path, write):
     assert pa.default_memory_pool().max_memory() - before < 100_000_000
 
 
-def test_columns_of_parquet_that_say_they_are_long_are_not_unpacked(tmp_path, monkeypatch):
+def test_parquet_columns_that_claim_to_be_long_are_not_unpacked(tmp_path, monkeypatch):
     path = tmp_path / "table"
     path.write_bytes(written(write_parquet, pa.table({"a": ["x" * 200_000, "y" * 200_000], "y": [1, 2]})))
     monkeypatch.setattr(pa.parquet.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("it is unpacked"))

@@ -50,7 +50,7 @@ def document(path):
 
 
 @every_case
-def test_learning_goes_on(case, path):
+def test_learning_continues(case, path):
     model = case.half_way()
     before = anatomy(model)
     twin = returned(model, path, case.given)
@@ -68,7 +68,7 @@ def test_learning_goes_on(case, path):
 
 @every_variant
 @pytest.mark.filterwarnings("ignore", category=ConvergenceWarning)
-def test_fitting_goes_on(case, path):
+def test_fitting_continues(case, path):
     options = {"warm_start": True, "random_state": 3, "max_iter": 3}
     accepted = case.model().get_params()
     model = case.model(**{name: value for name, value in options.items() if name in accepted}).fit(*case.data())
@@ -160,11 +160,11 @@ def test_a_target_that_was_reached(path):
     assert returned(model, path).converged_ is True
 
 
-def test_random_state_goes_on(path):
+def test_random_state_continues(path):
     """A RandomState keeps the position where the model left it."""
     case = Case("PassiveAggressiveClassifier")
     model = case.model(random_state=np.random.RandomState(5), max_iter=2, tol=None).fit(*case.data())
-    model.random_state.standard_normal()  # one of a pair is kept for the next call
+    model.random_state.standard_normal()  # one number of a pair is kept for the next call
     twin = returned(model, path)
     for each in (model, twin):
         each.fit(*case.half(0))
@@ -192,7 +192,7 @@ def test_transformers(path):
     assert anatomy(returned(terms, path)) == anatomy(terms)
 
 
-def test_functions_are_given_again(path):
+def test_functions_are_passed_to_load(path):
     model = Case("ClassFeatureClassifier", {"phi": phi}).half_way()
     twin = returned(model, path, {"phi": phi})
     assert twin.phi is phi
@@ -223,14 +223,14 @@ def test_names_are_one_text(path):
         assert len(json.dumps(document(path))) < 5000
 
 
-def test_names_that_no_file_holds(path):
+def test_names_that_cannot_be_saved(path):
     model = Case("StructuredPredictor", {"model": InOrder(frozenset)}).half_way()
     with pytest.raises(TypeError, match=r"state\._features\.names\.0 is a frozenset, and a model file holds numbers"):
         onmargin.save(model, path)
 
 
-def test_everything_about_a_file_can_be_read_without_onmargin(path):
-    """As docs/model_files.rst describes it."""
+def test_files_can_be_read_without_onmargin(path):
+    """The file has the format of docs/model_files.rst."""
     model = Case("PassiveAggressiveClassifier").half_way()
     onmargin.save(model, path)
     described = document(path)
@@ -246,8 +246,8 @@ def test_everything_about_a_file_can_be_read_without_onmargin(path):
     np.testing.assert_array_equal(weights, model.coef_)
 
 
-def test_errors_travel(path):
-    """Between processes, as exceptions do."""
+def test_errors_survive_pickling(path):
+    """Exceptions can be passed between processes."""
     path.write_bytes(b"")
     with pytest.raises(onmargin.ModelFileError) as caught:
         onmargin.load(path)

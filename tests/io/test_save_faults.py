@@ -1,4 +1,4 @@
-"""`onmargin.save` leaves the old file or the new one, whatever the disk does."""
+"""`onmargin.save` leaves the old file or the new one after any failure of the disk."""
 
 import re
 

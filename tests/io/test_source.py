@@ -40,7 +40,7 @@ def read_all(records):
 
 @pytest.mark.parametrize("pack", PACK.values(), ids=PACK)
 @pytest.mark.parametrize("name", ["data", "data.gz", "data.xz", "data.zst", "data.bz2"])
-def test_compression_shows_in_the_bytes(tmp_path, pack, name):
+def test_compression_is_detected_from_the_bytes(tmp_path, pack, name):
     path = tmp_path / name
     path.write_bytes(pack(TEXT.encode()))
     assert list(read_crfsuite(path)) == EXPECTED
@@ -54,7 +54,7 @@ def test_compressed_files_may_be_concatenated(tmp_path, pack):
 
 
 @pytest.mark.parametrize("suffix", PACK)
-def test_suffix_promises_compression(tmp_path, suffix):
+def test_a_compression_suffix_must_be_true(tmp_path, suffix):
     path = tmp_path / f"data.{suffix}"
     path.write_text(TEXT)
     with pytest.raises(ReadError, match=r"data\.\w+, record 1: the data are damaged"):
@@ -130,7 +130,7 @@ def test_zstandard_needs_a_package(monkeypatch):
         list(read_crfsuite(io.BytesIO(PACK["zst"](TEXT.encode()))))
 
 
-def test_what_is_no_source():
+def test_values_that_are_not_sources():
     with pytest.raises(TypeError, match="path must be a path, '-' for the standard input or an open file; got 3"):
         read_crfsuite(3)
     with pytest.raises(FileNotFoundError):

@@ -46,7 +46,7 @@ def value_of(text):
 
 
 @given(decimals)
-@example("9007199254740993")  # half way between two doubles
+@example("9007199254740993")  # halfway between two doubles
 @example("9007199254740993e1")
 @example("18446744073709551615e-7")
 @example("1e23")
@@ -79,7 +79,7 @@ def test_many_numbers_of_all_lengths():
     rng = np.random.default_rng(0)
     mantissas = rng.integers(0, 2**63, 40_000, dtype=np.uint64) >> rng.integers(0, 60, 40_000, dtype=np.uint64)
     texts = [f"{m}e{e}" for m, e in zip(mantissas.tolist(), rng.integers(-70, 70, 40_000).tolist(), strict=True)]
-    # Near the half-way points, where a wrong bit of the product shows.
+    # Near the halfway points, where a wrong bit of the product matters.
     halves = rng.integers(2**53, 2**54, 20_000) | 1
     texts += [
         f"{2 * h + d}e{e}"
@@ -153,7 +153,7 @@ def test_what_is_nearly_plain_is_read_as_the_twin_reads_it(row, portable):
         "\u0661",
     ],
 )
-def test_what_is_no_number(text):
+def test_text_that_is_not_a_number(text):
     assert value_of(text) is None
 
 
@@ -400,7 +400,7 @@ def test_prefetch_raises_in_its_place():
         prefetch([], 0)
 
 
-def test_prefetch_stops_when_nobody_listens():
+def test_prefetch_stops_when_the_reader_is_closed():
     loop = iter(prefetch(iter(int, 1), ahead=1))
     assert next(loop) == 0
     loop.close()
@@ -430,7 +430,7 @@ def test_plain_features_are_read_as_any_others(features, gap, portable):
     assert np.signbit(values[ends[8] : ends[9]]).tolist() == [value.startswith("-") for _, value in features]
 
 
-def test_one_index_does_not_decide_on_the_size_of_a_model():
+def test_one_large_index_does_not_make_a_huge_model():
     text = "1 1:1\n1 400000000:1\n"
     with pytest.raises(ReadError, match=r"Indices go up to 67108864: set n_features to more, or hashed=True") as caught:
         list(read_svmlight(io.StringIO(text)))
@@ -440,7 +440,7 @@ def test_one_index_does_not_decide_on_the_size_of_a_model():
 
 
 @given(st.lists(st.dictionaries(st.integers(1, 2**31 - 2), st.integers(-9, 9), max_size=9), min_size=1, max_size=5))
-def test_hashed_rows_have_the_sums_of_what_shares_a_column(rows):
+def test_hashed_rows_sum_the_values_of_a_column(rows):
     text = "".join("1 " + " ".join(f"{i}:{row[i]}" for i in sorted(row)) + "\n" for row in rows)
     for n_features in (1, 2, 2**5, 2**31):
         (block,) = read_svmlight(io.StringIO(text), n_features=n_features, hashed=True)

@@ -1,6 +1,6 @@
-"""Write the golden files of this version: python -m tests.io.write_golden, and the estimators if not all are meant.
+"""Write the golden files of this version: python -m tests.io.write_golden [ESTIMATOR ...], by default all of them.
 
-Those of earlier versions stay as they are.
+Files of earlier versions do not change.
 """
 
 import base64

@@ -14,7 +14,7 @@ CLAIMS = [(name, claim) for name, experiment in lab.EXPERIMENTS.items() for clai
 JUDGES = mail.better_than_max, mail.better_than_optimal
 GOOD = {lab.Verdict.REPRODUCED, lab.Verdict.CORRECTED}
 
-# Tables that a paper would be pleased with, where a small run has none.
+# Tables that support a claim, where those of a small run do not.
 IDEAL = {
     "Where there is little noise the three do alike.": lambda row: {"error": 0.1},
     "Noisy data want a small C of PA-II.": lambda row: {"error": abs(log10(row["C"]) + 1 + 20 * row["flipped"])},
@@ -91,12 +91,12 @@ def test_errata_fail_as_printed_and_hold_as_corrected(name, data):
     assert claim.judge(result("errata", data).table).verdict == "corrected"
 
 
-def test_what_the_text_says_of_its_own_tables_is_looked_up(data, monkeypatch):
+def test_statements_about_printed_tables_are_checked(data, monkeypatch):
     """Tables that agree with the text are reproduced."""
     table = changed(result("mail", data).table, lambda row: {"error": 2 - row["learner"].startswith("Sim")})
     better, optimal = (c for c in lab.EXPERIMENTS["mail"].claims if c.judge in JUDGES)
     assert [better.judge(table).verdict, optimal.judge(table).verdict] == ["corrected", "corrected"]
-    # SimProj and SimOpt better than MaxPA for all, SimProj than OptSolv for three.
+    # SimProj and SimOpt are better than MaxPA for all, SimProj is better than OptSolv for three.
     users = dict.fromkeys(list(mail.PUBLISHED)[:3], (3, 3, 3, 1, 1, 2)) | dict.fromkeys(
         list(mail.PUBLISHED)[3:], (3, 3, 3, 1, 1, 1)
     )

@@ -78,7 +78,7 @@ def test_all_runs_what_the_folder_has(tmp_path, monkeypatch):
         (["errata", "--seed", "-1"], 2, "--seed"),
     ],
 )
-def test_mistakes_of_users_are_named(arguments, code, words, tmp_path, monkeypatch):
+def test_usage_errors_are_named(arguments, code, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert words in " ".join(onmargin("lab", *arguments, code=code).split())
     assert not list(tmp_path.iterdir())
@@ -123,7 +123,7 @@ def alive(group):
 
 @pytest.mark.full
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_stopped_it_leaves_what_is_finished(tmp_path):
+def test_finished_experiments_survive_a_stop(tmp_path):
     program = start("lab", "all", "--out", tmp_path, "--jobs", 2, "-q", start_new_session=True)
     deadline = time.monotonic() + 60
     while not (tmp_path / "instance-noise/settings.json").exists() and time.monotonic() < deadline:

@@ -33,7 +33,7 @@ AGGRESSIVENESS = {
     1.0: [(0.1714, 0.4901), (0.1837, 0.4972)],
     100.0: [(0.2019, 0.6539), (0.2019, 0.6422)],
 }
-# Imperfect trials in blocks, each learner with the C and the part of the margin that are best for it.
+# Imperfect trials in blocks, each learner with its best C and margin.
 BLOCKS = {
     1: (40, 104, 104, 40, 40, 13, 54, 48, 13),
     5: (72, 136, 140, 30, 29, 32, 58, 54, 20),
@@ -76,7 +76,7 @@ def test_aggressiveness():
 
 
 def test_blocks():
-    """With the C and the margins that matter, and 600 trials: all have learned by then but SimPerc and ConProj."""
+    """The best C and margins are used, and 600 trials: by then all except SimPerc and ConProj have converged."""
     found = table("block-size", 2, sizes=list(BLOCKS), trials=600, C=[0.03125, 0.5, 1.0], margins=[0.5, 1.0])
     for size, expected in BLOCKS.items():
         learners = found.where(size=size)
@@ -85,14 +85,14 @@ def test_blocks():
 
 @given(arrays.arrays(float, (6, 2), elements=st.sampled_from([-2.0, -1.0, -0.5, 0.0, 1.0])), st.integers(0, 63))
 def test_the_sweep_finds_the_best_line(X, signs):
-    """As good as any of many directions, and some direction is as good as it."""
+    """It is as good as the best of many directions."""
     y = np.array([1 if signs >> i & 1 else -1 for i in range(6)])
     angles = np.linspace(0, 2 * np.pi, 7201)
     errors = (y[:, None] * (X @ [np.cos(angles), np.sin(angles)]) <= 1e-12).mean(axis=0)
     assert least_error(X, y) == pytest.approx(errors.min())
 
 
-def test_noise_leaves_the_points_as_they_are():
+def test_noise_does_not_change_the_points():
     X, y = plane(np.random.default_rng(3), 1000)
     noisy, flipped = plane(np.random.default_rng(3), 1000, label_noise=0.2)
     assert (noisy == X).all()

@@ -25,8 +25,8 @@ def test_every_experiment_is_tried_small():
 
 
 @pytest.mark.full
-def test_two_processes_come_to_the_same_as_one(data):
-    """One of them splits its repetitions, the other reads its data."""
+def test_two_processes_give_the_same_result_as_one(data):
+    """One experiment splits its repetitions, the other reads data."""
     with lab.workers(2) as workers:
         for name in ("block-size", "digits-usps"):
             alone, experiment = result(name, data), lab.EXPERIMENTS[name]
@@ -138,14 +138,14 @@ def test_the_report_is_one_page_that_needs_nothing_else(data):
     assert lab.counts(results) in words
 
 
-def test_the_report_says_what_is_missing(data):
+def test_the_report_names_missing_experiments(data):
     experiment = lab.EXPERIMENTS["mail"]
     text = lab.page([result("errata", data)], [(experiment, lab.missing(experiment, None))])
     assert "needs data" in text
     assert all(name in text for name in experiment.data)
 
 
-def test_words_of_tables_cannot_break_the_page(data):
+def test_text_of_tables_is_escaped(data):
     from dataclasses import replace
 
     this = result("errata", data)
@@ -158,7 +158,7 @@ def test_words_of_tables_cannot_break_the_page(data):
     assert not re.search("<script|<b>|<i>", text)
 
 
-def test_ids_of_figures_stay_apart(data):
+def test_ids_of_figures_are_distinct(data):
     svg = result("errata", data).svg
     assert 'id="one-' in inline(svg, "one")
     assert not set(re.findall(r'id="([^"]*)"', inline(svg, "one"))) & set(
@@ -166,7 +166,7 @@ def test_ids_of_figures_stay_apart(data):
     )
 
 
-def test_the_documentation_has_the_claims_of_today():
+def test_the_documentation_has_the_current_claims():
     text = (Path(__file__).parents[2] / "docs/papers/claims.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert {row["verdict"] for row in rows} <= set(map(str, lab.Verdict))

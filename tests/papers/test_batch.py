@@ -15,7 +15,7 @@ SELECTIONS = ["cyclic", "largest"]
 
 
 def separable(seed, n_rows, n_features):
-    """Rows, and weights that have a margin of at least 1 on all of them."""
+    """Draw rows, and weights with a margin of at least 1 on all of them."""
     random = np.random.default_rng(seed)
     X, w = random.standard_normal((n_rows, n_features)), random.standard_normal(n_features)
     X = X[np.abs(X @ w) > 1e-3]
@@ -68,7 +68,7 @@ def test_uniclass(seed, selection):
 
 
 def test_the_bound_is_on_updates_not_on_the_index_of_the_output():
-    """E5: x = y = 1 and beta = 0.9 need one update, and so w_2; B |w*|^2 / beta = 1 / 0.9 allows one."""
+    """E5: x = y = 1 and beta = 0.9 need one update, which gives w_2; B |w*|^2 / beta = 1 / 0.9 allows one."""
     X, y = np.array([[1.0], [-1.0]]), np.array([1, -1])
     model = PassiveAggressiveClassifier(target_loss=0.9**0.5, fit_intercept=False, shuffle=False).fit(X, y)
     assert model.totals_.updates == 1
@@ -76,8 +76,8 @@ def test_the_bound_is_on_updates_not_on_the_index_of_the_output():
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)
-def test_what_cannot_be_reached_stops_at_max_updates(selection):
-    """The same row with both labels: some loss is always at least 1."""
+def test_unreachable_targets_stop_at_max_updates(selection):
+    """The same row has both labels, so some loss is always at least 1."""
     X, y = np.array([[1.0], [1.0]]), np.array([1, -1])
     model = PassiveAggressiveClassifier(target_loss=0.5, selection=selection, max_updates=7, fit_intercept=False)
     with pytest.warns(ConvergenceWarning, match="7 updates did not bring every loss down to target_loss=0.5"):

@@ -18,7 +18,7 @@ aggressiveness = st.floats(0.01, 10)
 
 @st.composite
 def blocks(draw, most_sets=1):
-    """Trials of one to five rows, zero rows among them, with labels that are independent of the rows."""
+    """Draw trials of one to five rows, some of them zero, with labels independent of the rows."""
     lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=12))
     n, d = sum(lengths), draw(st.integers(1, 4))
     X = draw(arrays.arrays(float, (n, d), elements=entries))
@@ -29,7 +29,7 @@ def blocks(draw, most_sets=1):
 
 @st.composite
 def competitors(draw, X, y):
-    """Any weights, or those of least squares, which come near the best."""
+    """Draw any weights, or those of least squares, which are nearly the best."""
     u = draw(arrays.arrays(float, X.shape[1], elements=st.floats(-2, 2)))
     return draw(st.sampled_from([0.5, 1.0, 2.0])) * np.linalg.lstsq(X, y)[0] if draw(st.booleans()) else u
 
@@ -68,7 +68,7 @@ def test_simperc_makes_few_mistakes(data, trials, C):
 
 
 @given(st.data(), blocks(), aggressiveness)
-def test_simperc_makes_few_mistakes_whatever_c_is(data, trials, C):
+def test_simperc_makes_few_mistakes_for_any_c(data, trials, C):
     """B19."""
     X, y, groups, _ = trials
     u = data.draw(competitors(X, y))
@@ -78,7 +78,7 @@ def test_simperc_makes_few_mistakes_whatever_c_is(data, trials, C):
 
 
 def test_mistakes_of_simperc_do_not_depend_on_c():
-    """Its weights are those of C = 1, times C: exactly, for powers of 2."""
+    """Its weights are those of C = 1 times C, exactly for powers of 2."""
     trials = blocks_of(0, 100, 5)
     models = [BlockClassifier(update="simperc", C=C).partial_fit(*trials) for C in (0.125, 1.0, 64.0)]
     assert len({model.totals_.mistakes for model in models}) == 1
@@ -86,7 +86,7 @@ def test_mistakes_of_simperc_do_not_depend_on_c():
 
 
 @given(st.data(), blocks(), st.sampled_from(["conproj", "max", "conopt", "exact"]), aggressiveness)
-def test_projections_make_few_mistakes_whatever_c_is(data, trials, update, C):
+def test_projections_make_few_mistakes_for_any_c(data, trials, update, C):
     """B20, with C' = min(C, 1 / R^2); ConOpt, whose steps go up to C, needs C < 2 / R^2."""
     X, y, groups, _ = trials
     u = data.draw(competitors(X, y))
@@ -98,7 +98,7 @@ def test_projections_make_few_mistakes_whatever_c_is(data, trials, update, C):
 
 @given(st.data(), blocks(most_sets=3), st.sampled_from(["simperc", "conproj", "conopt", "exact"]), aggressiveness)
 def test_few_sets_are_imperfect(data, trials, update, C):
-    """B21: for C < 2 / R^2, and of the parts of sets that are imperfect, which is what the cost sums."""
+    """B21, for C < 2 / R^2, bounds the fractions of imperfect sets, which the cost sums."""
     X, y, groups, sets = trials
     u = data.draw(competitors(X, y))
     totals = learned(X, y, groups, sets, update=update, C=C)
@@ -115,7 +115,7 @@ def test_dual_value_is_below_every_primal(data, trials, update, C):
     assert totals.dual_value <= primal(u, losses(u, *trials), C) * (1 + 1e-9) + 1e-9
 
 
-# What the paper says of SimOpt is not so (E9).
+# The paper's claim about SimOpt is wrong (E9).
 
 
 def test_simopt_breaks_the_bound_that_the_paper_claims():
@@ -131,7 +131,7 @@ def test_simopt_breaks_the_bound_that_the_paper_claims():
 
 
 def test_simopt_of_two_instances():
-    """The second trial above finds w = (.5, 0): losses 1 and .7, squared norms 1, tau = (.4, .1)."""
+    """In the second trial above, w = (.5, 0), the losses are 1 and .7, the squared norms 1, and tau = (.4, .1)."""
     model = BlockClassifier(update="simopt", C=0.5)
     model.partial_fit(TRIALS[:3], np.ones(3), TRIAL_GROUPS[:3], classes=[-1, 1])
     np.testing.assert_allclose(model.coef_, [[0.5 + 0.1 * 0.6, 0.4 + 0.1 * 0.8]], rtol=1e-14)
@@ -144,7 +144,7 @@ def test_simopt_can_lower_the_dual(update, gain):
 
 
 def test_hinge_loss_of_simperc_has_no_bound():
-    """E10: Cor. 5 is about sets that are imperfect. Here the first trial alone is, and the margin is 1/2 forever."""
+    """E10: Cor. 5 covers imperfect sets. Here only the first trial is imperfect, and the margin stays 1/2."""
     C, T = 0.5, 1000
     totals = learned(np.ones((T, 1)), np.ones(T), np.arange(T), update="simperc", C=C)
     bound = 0.5 / (C - C**2 / 2)  # of u = 1, which has no loss
@@ -152,7 +152,7 @@ def test_hinge_loss_of_simperc_has_no_bound():
     assert totals.loss == 1 + (T - 1) / 2 > bound
 
 
-def test_optimised_bound_lacks_a_factor_in_print():
+def test_printed_optimized_bound_lacks_a_factor():
     """E8: one trial x = y = 1 is imperfect, and u = 0.1 has a loss of 0.9."""
     mistakes = learned([[1.0]], [1], [0], update="simperc").mistakes
     loss, B = 0.9, 0.01
@@ -168,14 +168,14 @@ REFERENCE = {1: (40, 40, 40), 5: (72, 30, 29), 20: (108, 16, 14)}
 
 
 def fewest_mistakes(repetitions, update):
-    """The mean over the repetitions, at the best C."""
+    """Return the mean over the repetitions at the best C."""
     return min(
         np.mean([learned(*trials, update=update, C=2.0**exponent).mistakes for trials in repetitions])
         for exponent in range(-5, 4)
     )
 
 
-def test_larger_blocks_help_those_who_use_all_of_them():
+def test_larger_blocks_help_methods_that_use_all_rows():
     """Two repetitions of 500 trials; the reference has 1000, but all three have learned by then."""
     table = {}
     for size, expected in REFERENCE.items():

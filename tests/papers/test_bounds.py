@@ -35,7 +35,7 @@ def test_best_c_of_pa2(R2, norm, loss):
 
 
 @given(sizes, sizes, losses)
-def test_one_theorem_in_two_words(C, size, loss):
+def test_two_forms_of_one_theorem(C, size, loss):
     """Climbing steps in Euclidean geometry are PA-I; gains are those of Thm. 3 where R = 1."""
     assert theory.climbing_mistakes(C, 2.0, size, loss) == pytest.approx(theory.pa1_mistakes(C, 2.0, 2 * size, loss))
     assert theory.pa1_loss(C, 1.0, 50, 2 * size, loss) == pytest.approx(50 * theory.mean_loss(C, 50, size, loss))
@@ -86,7 +86,7 @@ def test_mitigating_function(loss, C, other):
 
 
 def test_online_to_batch():
-    """Over a finite distribution, whose risks are known: at most a part delta of the runs exceeds the bound."""
+    """For a finite distribution with known risks, at most a fraction delta of the runs exceeds the bound."""
     random = np.random.default_rng(0)
     points, labels = random.standard_normal((30, 3)), random.choice([-1, 1], 30)
     points /= np.linalg.norm(points, axis=1)[:, None]
@@ -155,7 +155,7 @@ def test_conditions_that_fail_are_refused(name):
 
 @given(streams("binary"), st.sampled_from([0.1, 1.0]), st.floats(0, 3))
 def test_no_weights_are_below_the_floor(stream, C, norm):
-    """From the totals alone, in the middle of a run; weights of that norm in random directions, and good ones."""
+    """The floor comes from the totals alone; random weights of that norm and good ones are above it."""
     model = PassiveAggressiveClassifier(C=C, fit_intercept=False)
     model.partial_fit(stream.X, stream.y, classes=[-1, 1])
     floor = theory.floor(model.totals_, C, norm)
@@ -167,6 +167,6 @@ def test_no_weights_are_below_the_floor(stream, C, norm):
         assert loss >= floor * (1 - 1e-6) - 1e-6
 
 
-def test_floor_without_a_cap_is_nothing():
+def test_floor_without_a_cap_is_zero():
     model = PassiveAggressiveRegressor(C=inf).partial_fit([[1.0]], [2.0])
     assert theory.floor(model.totals_, inf, 1.0) == 0

@@ -44,7 +44,7 @@ def test_pa1_costs_stay_below_the_bound(trial, unit, cost_update):
 
 
 @pytest.mark.parametrize("word", ["absolute", "squared"])
-def test_words_for_ordered_classes_are_matrices(word):
+def test_named_costs_equal_matrices(word):
     random = np.random.default_rng(0)
     X, y = random.standard_normal((60, 4)), random.choice(["a", "b", "c", "d"], 60)
     distance = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
@@ -54,12 +54,12 @@ def test_words_for_ordered_classes_are_matrices(word):
     assert by_word.totals_ == by_matrix.totals_
 
 
-def test_cost_is_that_of_the_predictions_on_the_way():
+def test_cost_is_that_of_the_progressive_predictions():
     random = np.random.default_rng(1)
     X, y = random.standard_normal((50, 3)), random.integers(0, 3, 50)
     cost = np.array([[0, 1, 5], [2, 0, 1], [3, 1, 0]])
     model = PassiveAggressiveClassifier(cost=cost, fit_intercept=False).partial_fit(X[:1], y[:1], classes=[0, 1, 2])
-    paid = cost[y[0], 0]  # of equal scores the first class is predicted
+    paid = cost[y[0], 0]  # the first of equal scores is predicted
     for x, label in zip(X[1:], y[1:], strict=True):
         paid += cost[label, model.predict([x])[0]]
         model.partial_fit([x], [label])

@@ -86,7 +86,7 @@ finite = st.sampled_from([0.01, 0.3, 1.0, 10.0])
 
 
 def tasks_of(theorem) -> tuple[str, ...]:
-    """A mistake of regression is not what Theorem 4 is about."""
+    """Return tasks that the theorem covers; Theorem 4 does not count mistakes of regression."""
     return ("binary", "multiclass") if theorem in (theorem4, theorem4_by_duality) else TASKS
 
 
@@ -139,11 +139,11 @@ def test_theorem5(stream, C, data):
         assert_holds(theorem5, run, u)
 
 
-# Against the competitor that makes the bound as small as it can be.
+# Against the competitor with the smallest bound.
 
 
 def best_competitor(stream: Stream, objective, *, lossless: bool = False) -> np.ndarray:
-    """The weights that minimize a convex function of themselves and of their losses."""
+    """Return the weights that minimize a convex function of themselves and of their losses."""
     u = cp.Variable((stream.X.shape[1], stream.columns))
     scores = stream.X @ u
     if stream.task == "multiclass":
@@ -225,7 +225,7 @@ def test_theorem5_with_c_chosen_for_the_competitor(task):
     ],
 )
 def test_orthonormal_rows_make_it_an_equality(theorem, rule, length):
-    """The best competitor goes the same way along every row: 1, C, or 2 C / (1 + 2 C)."""
+    """The best competitor has the same coefficient along every row: 1, C, or 2 C / (1 + 2 C)."""
     stream = Stream("binary", np.eye(8), np.resize([1.0, -1.0, -1.0], 8))
     left, right = theorem(Played(stream, rule), length * stream.y[:, None])
     assert left == pytest.approx(right)
@@ -239,7 +239,7 @@ def test_theorem3_fails_for_shorter_rows():
     assert unit == pytest.approx((1 + 2**2, 8.0))
 
 
-# What the three algorithms have to do with one another.
+# Relations between the three algorithms.
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -263,11 +263,11 @@ def test_pa2_approaches_pa_as_c_grows(task):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_pa2_is_pa_on_rows_with_a_coordinate_of_their_own(task):
-    """Of value sqrt(1/(2C)); over two blocks the direction has it twice, so there 1/(2C) is shared."""
+    """The coordinate is sqrt(1/(2C)); a direction over two blocks has it twice, so they share 1/(2C)."""
     stream, C = gaussian(task, COLUMNS.get(task, 1)), 0.3
     own = sqrt(1 / (2 * C * stream.blocks)) * np.eye(len(stream.y))
     extended = Stream(task, np.hstack([stream.X, own]), stream.y, stream.columns)
-    # A row of zeros is projected too, once it has a coordinate of its own: along that alone.
+    # A row of zeros is projected too, along its own coordinate.
     expected, actual = Played(stream, Rule(C, squared=True)), Played(extended, PA)
     np.testing.assert_allclose(actual.weights[: stream.X.shape[1]], expected.weights, atol=1e-12)
     assert actual.totals.loss == pytest.approx(expected.totals.loss)

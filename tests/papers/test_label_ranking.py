@@ -19,7 +19,7 @@ entries = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0])
 
 @st.composite
 def rankings(draw, *, calibrated=None):
-    """Rows, an indicator matrix that is independent of them, a competitor, and whether it is calibrated."""
+    """Draw rows, an independent indicator matrix, a competitor, and whether it is calibrated."""
     calibrated = draw(st.booleans()) if calibrated is None else calibrated
     n, d, k = draw(st.integers(1, 25)), draw(st.integers(1, 4)), draw(st.integers(1 if calibrated else 2, 6))
     X = draw(arrays.arrays(float, (n, d), elements=entries))
@@ -60,7 +60,7 @@ def test_mistakes_stay_below_the_bound(ranking, update, C):
 
 
 @given(rankings(), st.floats(0.01, 10))
-def test_simperc_stays_below_the_optimised_bound(ranking, C):
+def test_simperc_stays_below_the_optimized_bound(ranking, C):
     """B19, for any C: its predictions do not depend on it."""
     X, Y, U, calibrated = ranking
     totals = learned(X, Y, calibrated, C=C, update="simperc")
@@ -90,7 +90,7 @@ def test_squared_losses_of_pa2(ranking, C):
 
 @st.composite
 def separable(draw):
-    """Rows and weights, and labels cut off where two neighbors in the ranking are clearly apart."""
+    """Draw rows and weights, with labels separated by a clear gap in the ranking."""
     X, _, U, calibrated = draw(rankings())
     scores = X @ U.T
     if calibrated:
@@ -139,7 +139,7 @@ def test_the_exact_step_gains_most():
 
 
 def test_simopt_may_lower_the_dual():
-    """E9: the pairs share labels, and SimOpt leaves out what that costs. The others never do, ConOpt included."""
+    """E9: the pairs share labels, and SimOpt ignores their inner products. The others, and ConOpt, never lower it."""
     x, y = np.array([[1.0]]), np.array([[1] * 4 + [0] * 4])
     assert learned(x, y, calibrated=False, C=inf, update="simopt").dual_value < 0
     for update in ("max", "conproj", "exact"):
@@ -147,9 +147,9 @@ def test_simopt_may_lower_the_dual():
 
 
 def test_conopt_has_no_bound_for_large_c():
-    """The pairs of an example ask for the same thing, and the weights go there once for each of them: too far.
+    """The pairs of an example require the same move, and the weights make it once for each of them: too far.
 
-    Two rows that some weights get right by the margin are got wrong forever, in turns, by weights that explode. With
+    Two separable rows are misclassified forever, in turns, by weights that grow without bound. With
     C < 2/R^2 the steps of a round sum to C at most, and the bound of SimPerc holds.
     """
     X, u = np.array([[1.0, 0.0], [-0.9, 0.19**0.5]]), np.array([1.0, 1.9 / 0.19**0.5])

@@ -14,13 +14,13 @@ from tests.streams import EPSILON, PA, TASKS, Rule, Stream, competitors, gaussia
 
 
 def trail(stream: Stream, rule: Rule = PA):
-    """The learner, and the norms of its weights after each round."""
+    """Return the learner, and the norms of its weights after each round."""
     learner = stream.learner(rule)
     return learner, [np.linalg.norm(r.weights[1]) for r in stream.rounds(learner)]
 
 
 def insensitivity_to_spare(stream: Stream, u: np.ndarray) -> float:
-    """eps - eps*, the smallest that u could do with."""
+    """Return eps - eps*, where eps* is the smallest insensitivity for which u has no loss."""
     scores = (stream.X @ u)[:, 0]
     if stream.task == "binary":
         return (stream.y * scores).min() - 1

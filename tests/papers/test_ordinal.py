@@ -12,7 +12,7 @@ entries = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0])
 
 @st.composite
 def streams(draw):
-    """Rows, ranks, and weights and thresholds to compare with."""
+    """Draw rows, ranks, and weights and thresholds of a competitor."""
     n, d, k = draw(st.integers(1, 25)), draw(st.integers(1, 4)), draw(st.integers(2, 6))
     X = draw(arrays.arrays(float, (n, d), elements=entries))
     y = draw(arrays.arrays(int, n, elements=st.integers(0, k - 1)))
@@ -22,7 +22,7 @@ def streams(draw):
 
 
 def margins(X, y, w, b):
-    """Of every threshold, positive on the right side."""
+    """Return the margin of every threshold, positive on the right side."""
     return np.where(np.arange(len(b)) < y[:, None], 1, -1) * ((X @ w)[:, None] - b)
 
 
@@ -48,7 +48,7 @@ def test_a_wrong_rank_is_a_mistake(stream, update):
     wrong = 0
     for x, rank in zip(X, y, strict=True):
         seen = hasattr(model, "_learner")
-        # At first no score is below a threshold: all are zero.
+        # All scores and thresholds start at zero.
         off = abs(int(model.predict(x[None, :])[0]) - rank) if seen else len(b) - rank
         before = (model.totals_.mistakes, model.totals_.cost) if seen else (0, 0.0)
         model.partial_fit(x[None, :], [rank], classes=range(len(b) + 1))

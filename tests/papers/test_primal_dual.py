@@ -14,7 +14,7 @@ from onmargin._core.steps.step import Projection
 from onmargin._core.tasks.task import Binary, Regression
 from onmargin.learner import Learner, as_rows
 
-# Bounds hold for margins that no weights on the simplex can give, too.
+# Bounds also hold for margins that no weights on the simplex can reach.
 pytestmark = pytest.mark.filterwarnings("ignore:margin .* is out of reach:UserWarning")
 
 P = 4.0
@@ -30,20 +30,20 @@ SLACK = 1 + 1e-9
 
 @dataclass
 class Game:
-    """Rows of curvature at most 1, labels, and weights to compare with, given by their theta."""
+    """Rows of curvature at most 1, labels, and competitors given by their theta."""
 
     kind: str
     X: np.ndarray
-    y: np.ndarray | None  # None: whatever the learner does not say
+    y: np.ndarray | None  # None: the opposite of each prediction
     random: np.random.Generator
 
     def play(self, **parameters):
-        """A learner that has seen it all."""
+        """Return a learner trained on the whole game."""
         model = QuasiAdditiveClassifier(**GEOMETRIES[self.kind][0], **parameters)
         return self.shown(model)
 
     def shown(self, model):
-        """The stream to a learner; an adversary labels row by row."""
+        """Train a learner on the stream; an adversary labels row by row."""
         if self.y is not None:
             return model.partial_fit(self.X, self.y, classes=[-1, 1])
         labels = []
@@ -55,7 +55,7 @@ class Game:
         return model
 
     def competitors(self):
-        """Pairs of weights u and F(u) = <u, theta> - G(theta): any, some near a vertex, and good ones."""
+        """Return pairs of weights u and F(u) = <u, theta> - G(theta): any, some near a vertex, and good ones."""
         link, n = GEOMETRIES[self.kind][1], self.X.shape[1]
         drawn = [self.random.standard_normal(n) * 10.0 ** self.random.integers(-2, 2) for _ in range(3)]
         vertex = np.eye(n)[self.random.integers(n)] * self.random.choice([-30.0, 30.0])
@@ -107,7 +107,7 @@ climbing = st.sampled_from(["aggressive", "optimal"])
 
 @given(games(), steps, factors)
 def test_no_competitor_is_below_the_dual(game, step, factor):
-    """B23: D <= F(u) + C sum l(u), whatever the curvature, the step and C."""
+    """B23: D <= F(u) + C sum l(u), for any curvature, step and C."""
     margin = GEOMETRIES[game.kind][2]
     game.X *= game.random.choice([0.1, 1.0, 10.0])
     dual = game.play(step=step, C=factor * margin, margin=margin).totals_.dual_value
@@ -140,7 +140,7 @@ def test_mistakes_of_the_climbing_steps(game, step, factor):
 def test_mistakes_by_the_progress_of_the_run(game, C):
     """B23: the mean gain of the mistakes is at least what the closed form assumes, and gives a smaller bound."""
     model, margin = QuasiAdditiveClassifier(**GEOMETRIES[game.kind][0], C=C), GEOMETRIES[game.kind][2]
-    game.shown(QuasiAdditiveClassifier(**GEOMETRIES[game.kind][0], C=C))  # labels, where an adversary makes them
+    game.shown(QuasiAdditiveClassifier(**GEOMETRIES[game.kind][0], C=C))  # labels chosen by an adversary
     gains, before = [], (0, 0.0)
     for x, y in zip(game.X, game.y, strict=True):
         totals = model.partial_fit(x[None, :], [y], classes=[-1, 1]).totals_
@@ -194,7 +194,7 @@ def test_mean_loss(game, step, factor):
 def test_regret_of_the_best_rate(game, step):
     """B28: C = sqrt(2 F(u) / T)."""
     margin, T = GEOMETRIES[game.kind][2], len(game.X)
-    game.play(step=step, margin=margin)  # for the labels of an adversary
+    game.play(step=step, margin=margin)  # labels chosen by an adversary
     for u, F in game.competitors():
         if F > 1e-6:
             C = sqrt(2 * F / T)
@@ -203,7 +203,7 @@ def test_regret_of_the_best_rate(game, step):
 
 
 def test_long_rows_are_outside_the_bounds():
-    """The conditions are needed: with curvature 16 the aggressive step loses more and more, and its dual falls."""
+    """The conditions are needed: with curvature 16 the losses of the aggressive step grow, and its dual falls."""
     X, y = np.array([[4.0]] * 30), np.array([1, -1] * 15)
     short, long = (
         QuasiAdditiveClassifier(step="aggressive", C=100.0).partial_fit(rows, y).totals_ for rows in (X / 4, X)
@@ -219,7 +219,7 @@ def test_long_rows_are_outside_the_bounds():
 
 @st.composite
 def mixtures(draw):
-    """Rows, some mixture of their features, and its scores."""
+    """Draw rows, a mixture of their features, and its scores."""
     n_rows, n = draw(st.integers(1, 40)), draw(st.integers(1, 8))
     random = np.random.default_rng(draw(st.integers(0, 2**31)))
     X = random.standard_normal((n_rows, n)) * 10.0 ** draw(st.integers(-3, 3))
@@ -241,7 +241,7 @@ def spread(X):
 
 @given(mixtures(), st.floats(0.1, 1))
 def test_multiplicative_pa_for_classes(case, part):
-    """B13: u has the margin m*, and m <= m* is asked for: sum l^2 + 2 (m* - m) sum l <= r^2 KL(u) / 2."""
+    """B13: if u has the margin m* >= m, sum l^2 + 2 (m* - m) sum l <= r^2 KL(u) / 2."""
     X, u, scores, _ = case
     best = np.abs(scores).min()
     assume(best > 1e-6 * np.abs(X).max())
@@ -267,7 +267,7 @@ def test_multiplicative_pa_for_numbers(case, inner, extra):
 
 
 def test_e6_signed_rows_need_their_spread():
-    """The printed constant |x|_inf^2 KL(u) / 2 is 0.0025 and is passed in the first round; r^2 KL(u) / 2 is not."""
+    """The printed bound |x|_inf^2 KL(u) / 2 is 0.0025 and fails in the first round; r^2 KL(u) / 2 holds."""
     x, u, margin = np.array([[1.0, -1.0]]), np.array([0.55, 0.45]), 0.1
     assert x[0] @ u >= margin - 1e-15
     printed = np.abs(x).max() ** 2 * divergence(u) / 2
@@ -286,7 +286,7 @@ def test_e6_signed_rows_need_their_spread():
 
 
 def ball_on_the_simplex(x, epsilon, rate, rounds=200):
-    """sum l and sum l^2 of a center on the simplex that goes rate(v) l along v = (x - w) / |x - w|."""
+    """Return sum l and sum l^2 of a center on the simplex that moves by rate(v) l along v = (x - w) / |x - w|."""
     w, total, squared = np.full(len(x), 1 / len(x)), 0.0, 0.0
     for _ in range(rounds):
         distance = np.linalg.norm(x - w)
@@ -299,7 +299,7 @@ def ball_on_the_simplex(x, epsilon, rate, rounds=200):
 
 
 def test_e6_the_constants_of_balls():
-    """tau = l / (8 |v|_inf^2) passes 16 KL / 2; tau = 4 l / r^2 does not pass r^2 KL / 2, r^2 <= 2."""
+    """tau = l / (8 |v|_inf^2) exceeds 16 KL / 2; tau = 4 l / r^2 stays below r^2 KL / 2, with r^2 <= 2."""
 
     def printed(v):
         return 1 / (8 * np.abs(v).max() ** 2)

@@ -17,14 +17,14 @@ Y = np.sign(X @ [1.0, -0.5, 0.3] + 0.3 * np.random.default_rng(1).standard_norma
 
 
 def gaussian(steps, step):
-    """A learner some rounds into a stream: its mean and variances."""
+    """Return the mean and variances of a learner after some rounds."""
     learner = Learner(Binary(eager=True), step, Confidence(3, 1, np.float64))
     learner.learn(as_rows(X[:steps]), Y[:steps])
     return learner, learner.geometry.weights[0].copy(), learner.geometry.metric[0].copy()
 
 
 def moves(learner, mean, variances, x, y):
-    """How far the mean goes along V x, and the beta of the variances."""
+    """Return how far the mean moves along V x, and the beta of the variances."""
     learner.learn(as_rows(x[None]), np.array([y]))
     a = (learner.geometry.weights[0] - mean) @ x / (variances * x @ x) * y
     fallen = variances - learner.geometry.metric[0]
@@ -33,12 +33,12 @@ def moves(learner, mean, variances, x, y):
 
 
 def divergence(a, b, v):
-    """KL of N(mu + a V x, V - b V x x' V) from N(mu, V)."""
+    """Return the KL divergence of N(mu + a V x, V - b V x x' V) from N(mu, V)."""
     return (-np.log(1 - b * v) - b * v + a * a * v) / 2
 
 
-def minimiser(objective, v):
-    """Over a and 0 <= b < 1 / v, the latter by its logit."""
+def argmin_of(objective, v):
+    """Minimize over a and 0 <= b < 1 / v, the latter by its logit."""
 
     def shaped(z):
         return objective(z[0], 1 / (1 + np.exp(-z[1])) / v)
@@ -57,7 +57,7 @@ rounds = st.integers(0, 29)
 
 
 @given(rounds, st.sampled_from([0.1, 1.0, 5.0]))
-def test_arow_minimises_its_objective(i, r):
+def test_arow_minimizes_its_objective(i, r):
     """KL + (loss^2 + x'Vx) / (2 r)."""
     learner, mean, variances = gaussian(i, Regularized(r))
     x, y = X[i], Y[i]
@@ -66,13 +66,13 @@ def test_arow_minimises_its_objective(i, r):
     if m >= 1:
         assert a == 0
         return
-    best = minimiser(lambda a, b: divergence(a, b, v) + (max(1 - m - a * v, 0) ** 2 + v - b * v * v) / (2 * r), v)
+    best = argmin_of(lambda a, b: divergence(a, b, v) + (max(1 - m - a * v, 0) ** 2 + v - b * v * v) / (2 * r), v)
     assert (a, b) == pytest.approx(best, rel=1e-3, abs=1e-5)
 
 
 @pytest.mark.parametrize("squared", [False, True])
 @given(i=rounds, C=st.sampled_from([0.05, 0.5, 5.0]), phi=st.sampled_from([0.3, 1.3]))
-def test_scw_minimises_its_objective(squared, i, C, phi):
+def test_scw_minimizes_its_objective(squared, i, C, phi):
     """KL + C slack, or C slack^2, with slack = [phi sqrt(x'Vx) - m]_+."""
     learner, mean, variances = gaussian(i, Confident(C, phi, squared))
     x, y = X[i], Y[i]
@@ -86,12 +86,12 @@ def test_scw_minimises_its_objective(squared, i, C, phi):
         slack = max(phi * np.sqrt(v - b * v * v) - m - a * v, 0)
         return divergence(a, b, v) + C * (slack**2 if squared else slack)
 
-    assert objective(a, b) <= objective(*minimiser(objective, v)) + 1e-7
+    assert objective(a, b) <= objective(*argmin_of(objective, v)) + 1e-7
 
 
 @given(rounds, st.sampled_from([0.1, 1.0, 10.0]))
 def test_nherd_moves_the_distribution_as_one(i, C):
-    """Through w -> A w + b, A = I - C / (1 + C v) V x x'; of the covariance A V A' the diagonal stays."""
+    """The map is w -> A w + b, A = I - C / (1 + C v) V x x'; only the diagonal of A V A' is kept."""
     learner, mean, variances = gaussian(i, Herding(1 / C))
     x, y = X[i], Y[i]
     v, m = variances * x @ x, y * (mean @ x)

@@ -28,7 +28,7 @@ def points(draw, n):
 
 @st.composite
 def blocks(draw, most_sets=1):
-    """Trials of one to five rows, zero and constant rows among them, with labels that are independent of them."""
+    """Draw trials of one to five rows, some zero or constant, with labels independent of them."""
     lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=12))
     n, d = sum(lengths), draw(st.integers(1, 5))
     X = draw(arrays.arrays(float, (n, d), elements=entries))
@@ -71,7 +71,7 @@ def test_few_trials_are_imperfect(data, trials, update, C, margin):
 
 @given(st.data(), blocks(most_sets=3), st.sampled_from(["simperc", "conproj"]), aggressiveness, margins)
 def test_few_sets_are_imperfect(data, trials, update, C, margin):
-    """B21 and B22 together: every set has C / r, and the cost is the part of the sets that are imperfect."""
+    """B21 and B22 combined: every set has C / r, and the cost is the fraction of imperfect sets."""
     u = data.draw(points(trials[0].shape[1]))
     progress = margin * C - C**2 / 2
     totals = learned(trials, update=update, C=C, margin=margin).totals_
@@ -132,7 +132,7 @@ def test_only_simproj_gains_from_larger_blocks():
         assert table[size] == pytest.approx(expected, rel=0.3)
     largest, _, _, simproj = zip(*table.values(), strict=True)
     assert largest[0] == simproj[0] < largest[1] < largest[2]
-    assert simproj[2] < 0.6 * largest[2]  # over many repetitions it is half
+    assert simproj[2] < 0.6 * largest[2]  # with many repetitions it is half
 
 
 # Balls.
@@ -140,7 +140,7 @@ def test_only_simproj_gains_from_larger_blocks():
 
 @st.composite
 def clouds(draw):
-    """Rows on the simplex, near it or anywhere, and a center on it."""
+    """Draw rows on the simplex, near it or anywhere, and a center on it."""
     n_rows, n = draw(st.integers(1, 30)), draw(st.integers(1, 6))
     random = np.random.default_rng(draw(st.integers(0, 2**31)))
     X = random.dirichlet(np.full(n, 0.5), n_rows)
@@ -153,7 +153,7 @@ def ball(X, **parameters):
 
 
 def squared_spread(X, epsilon, **parameters):
-    """The largest r^2 of a round with a loss, round by round."""
+    """Return the largest r^2 so far of rounds with a loss."""
     model, largest = PassiveAggressiveUniclass(geometry="entropic", epsilon=epsilon, **parameters), 0.0
     w = np.full(X.shape[1], 1 / X.shape[1])
     for x in X:
@@ -189,7 +189,7 @@ def test_dual_value_of_a_ball_is_below_every_primal(case, epsilon, C):
 
 @pytest.mark.parametrize(("rounds", "left"), [(200, 6.20), (2000, 6.38)])
 def test_the_constants_as_printed_fail(rounds, left):
-    """E6: x = (10, 0) again and again, w* = (1, 0), eps = 9.1, eps* = 9; the bound is 16 / 2 KL(w* || w_1)."""
+    """E6: x = (10, 0) repeatedly, w* = (1, 0), eps = 9.1, eps* = 9; the bound is 16 / 2 KL(w* || w_1)."""
     X, extra, u = np.tile([10.0, 0.0], (rounds, 1)), 0.1, np.array([1.0, 0.0])
     loss = ball_losses(X, 9.1)
     assert (loss**2).sum() + 2 * extra * loss.sum() == pytest.approx(left, abs=5e-3)

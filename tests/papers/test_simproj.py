@@ -46,7 +46,7 @@ def test_mistakes_stay_below_the_bound(trial, update, C):
 
 
 @given(trials())
-def test_uniform_perceptron_stays_below_the_optimised_bound(trial):
+def test_uniform_perceptron_stays_below_the_optimized_bound(trial):
     """B19 and B32, with the factor 4 that the paper's text lacks (E8)."""
     X, y, U = trial
     totals = (
@@ -81,9 +81,9 @@ def test_the_exact_step_gains_most():
 
 
 def test_conopt_has_no_bound_for_large_c():
-    """It leaves out the cross terms as SimOpt does: nine wrong rivals at once, and the dual falls.
+    """It ignores the cross terms as SimOpt does: with nine wrong rivals at once the dual falls.
 
-    Each rival asks for 1 / (2 |x|^2), the right class goes nine times as far, and 9/2 - (81/4 + 9/4) / 2 = -6.75.
+    Each rival moves 1 / (2 |x|^2), the right class nine times as far, and 9/2 - (81/4 + 9/4) / 2 = -6.75.
     """
     model = PassiveAggressiveClassifier(update="conopt", C=9.0, fit_intercept=False)
     assert model.partial_fit([[1.0]], [0], classes=range(10)).totals_.dual_value == pytest.approx(-6.75)

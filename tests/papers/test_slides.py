@@ -15,7 +15,7 @@ SLACK = 1 + 1e-9
 
 @st.composite
 def rows(draw, *, positive=False):
-    """Rows and a random generator: points, a lattice, one feature per row, norms of all sizes."""
+    """Draw rows and a random generator: points, a lattice, one feature per row, norms of all sizes."""
     n_rows, n = draw(st.integers(1, 40)), draw(st.integers(1, 8))
     random = np.random.default_rng(draw(st.integers(0, 2**31)))
     family = draw(st.sampled_from(["gaussian", "lattice", "scales", "repeated", "one each"]))
@@ -32,7 +32,7 @@ def rows(draw, *, positive=False):
 
 
 def mixture(random, n):
-    """A point of the simplex: any, or one near a corner."""
+    """Draw a point of the simplex: any, or one near a corner."""
     return random.dirichlet(np.full(n, random.choice([0.03, 1.0])))
 
 
@@ -49,7 +49,7 @@ def follow(model, X, label):
 
 
 def labels(kind, target, random):
-    """Ways to label: by a target, by one that is sometimes wrong, or whatever was not predicted."""
+    """Return a way to label: by a target, by a noisy target, or by an adversary."""
     return {
         "target": lambda x, score: 1 if target(x) >= 0 else -1,
         "noisy": lambda x, score: (1 if target(x) >= 0 else -1) * (1 if random.random() < 0.8 else -1),
@@ -123,7 +123,7 @@ def test_winnow(case, kind, gamma, small):
             assert mistakes.sum() <= ((1 / gamma + 2) * missed + divergence(u) / (2 * gamma**2)) * SLACK + 1e-9
 
 
-# What fails as printed, with its smallest counterexample (E1 to E4): suffered and allowed.
+# Smallest counterexamples to the printed statements (E1 to E4): the loss suffered and the loss allowed.
 PRINTED = {
     "E1": (5, 2),
     "E2a": (1, 0),
@@ -148,8 +148,8 @@ def test_the_rate_is_of_the_spread():
 
 
 @pytest.mark.parametrize("label", [-1, 1])
-def test_e3_a_score_of_zero_is_a_mistake_whatever_the_label(label):
-    """And a whole step, not half of one."""
+def test_e3_a_score_of_zero_is_a_mistake_for_either_label(label):
+    """Its step is a whole one, not half of one."""
     model = Perceptron(fit_intercept=False).partial_fit([[2.0], [2.0]], [label, label], classes=[-1, 1])
     assert model.totals_.mistakes == 1
     assert model.coef_.tolist() == [[2.0 * label]]

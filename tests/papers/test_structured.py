@@ -21,7 +21,7 @@ SHAPES = {
 
 @st.composite
 def streams(draw):
-    """A model, inputs with right structures, and weights to compare with."""
+    """Draw a model, inputs with right structures, and weights of a competitor."""
     kind = draw(st.sampled_from(list(SHAPES)))
     model = Classes(draw(st.floats(0.1, 4)) * (1 - np.eye(3))) if kind is Classes else kind()
     X = [
@@ -90,7 +90,7 @@ class Scaled:
 
 
 @given(streams(), updates, st.floats(1.0, 8.0))
-def test_pa_pays_nothing_that_the_norm_does_not_allow(given_stream, update, scale):
+def test_pa_costs_stay_below_the_bound(given_stream, update, scale):
     """B9: if u has no loss, sum rho <= sum l^2 <= R^2 |u|^2. Structures are those that u prefers by enough."""
     model, X, _, u = given_stream
     u = scale * u
@@ -114,7 +114,7 @@ def test_progress_of_every_round(given_stream, update, loss, C):
         new = learner.coef_.copy()
         move = new - w
         if move.any():
-            # tau v = move, and tau l = lost tau: tau is told by which v moved.
+            # tau v = move: the v that moved determines tau.
             taus = [
                 tau
                 for z in model.candidates(x)

@@ -14,7 +14,7 @@ SLACK = 1 + 1e-9
 
 @st.composite
 def clouds(draw):
-    """Rows, and some center to compare with: points of a lattice, of all scales, repeated."""
+    """Draw rows and a competing center: lattice points of all scales, some repeated."""
     n_rows, n_features = draw(st.integers(1, 30)), draw(st.integers(1, 4))
     random = np.random.default_rng(draw(st.integers(0, 2**31)))
     kind = draw(st.sampled_from(["gaussian", "lattice", "scales"]))
@@ -28,7 +28,7 @@ def clouds(draw):
 
 
 def run(X, **parameters):
-    """Started at the origin, so that w_1 = 0."""
+    """Train a ball that starts at the origin, so that w_1 = 0."""
     return PassiveAggressiveUniclass(init="zero", **parameters).partial_fit(X)
 
 
@@ -46,7 +46,7 @@ def test_golden_examples():
 
 
 @pytest.mark.parametrize("B", [0.5, 1.0, 4.0])
-def test_a_large_bound_lets_the_radius_do_the_work(B):
+def test_a_large_max_radius_changes_mostly_the_radius(B):
     """From (0, B) one PA step on |x| = 1 gives the radius B / sqrt(1 + B^2) and moves the center by the rest."""
     model = run(np.array([[1.0, 0.0]]), C=inf, radius="learn", max_radius=B)
     assert model.radius_ == pytest.approx(B / sqrt(1 + B**2))
@@ -54,7 +54,7 @@ def test_a_large_bound_lets_the_radius_do_the_work(B):
 
 
 @given(clouds(), st.floats(0, 1))
-def test_pa_where_a_ball_holds_all(case, extra):
+def test_pa_where_a_ball_contains_all_rows(case, extra):
     """B1, with B2 and B4: sum l^2 + 2 (eps - eps*) sum l <= |w* - w_1|^2, and |w - w_1| <= 2 |w* - w_1|."""
     X, center = case
     smallest = distances(X, center).max()
@@ -84,7 +84,7 @@ def test_pa2_against_any_ball(case, epsilon, C):
 
 @given(clouds(), st.floats(0, 2), st.sampled_from([0.01, 0.3, 5.0]))
 def test_pa1_against_any_ball(case, epsilon, C):
-    """B6': sum min(C l, l^2) <= |u|^2 + 2 C sum l*. The dual value is between."""
+    """B6': sum min(C l, l^2) <= |u|^2 + 2 C sum l*. The dual value lies between."""
     X, center = case
     loss = np.maximum(distances(X, center) - epsilon, 0).sum()
     totals = run(X, C=C, epsilon=epsilon).totals_

@@ -8,7 +8,7 @@ from tests.streams import RULES, Rule, Stream
 
 
 @pytest.mark.parametrize("exponent", [-38, -30, -20, -15, 15, 20, 30, 38])
-def test_norm_is_right_where_squares_leave_the_range_of_a_float(exponent):
+def test_norm_is_right_where_squares_overflow(exponent):
     X = (10.0**exponent * np.array([[1.0, 1e-3, 0.0, -2.0] * 9])).astype(np.float32)
     learner = Stream("binary", X, np.array([1.0])).learned(Rule(1.0))
     assert learner.totals.max_squared_norm == pytest.approx((X.astype(np.float64) ** 2).sum(), rel=1e-6)
@@ -16,8 +16,8 @@ def test_norm_is_right_where_squares_leave_the_range_of_a_float(exponent):
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("size", [1e-320, 1e-200, 1e-160, 1e-155, 1e155, 1e160, 1e200, 1e308])
-def test_rows_whose_norm_has_no_number_do_no_harm(size, rule):
-    """Squares that vanish, are subnormal or overflow: the row may be ignored, but nothing becomes infinite."""
+def test_rows_whose_norm_overflows_do_no_harm(size, rule):
+    """If squares vanish, are subnormal or overflow, the row may be ignored, but nothing becomes infinite."""
     stream = Stream("binary", np.array([[size, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0]))
     learner = stream.learned(rule)
     assert np.isfinite(learner.geometry.weights).all()

@@ -7,7 +7,7 @@ from onmargin.features import ClassTermFeatures
 
 
 def test_a_stream_that_begins_with_nothing_to_learn():
-    """A transformer gives no rows for examples of weight 0, here for all of the first part that is read."""
+    """A transformer gives no rows for examples of weight 0, here for all examples of the first block."""
     random = np.random.default_rng(0)
     words, folders = (random.random((300, 5)) < 0.5).astype(float), random.integers(0, 3, 300)
     weight = (np.arange(300) >= 280).astype(float)

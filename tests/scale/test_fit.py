@@ -92,7 +92,7 @@ def test_fit_of_an_estimator_takes_shards(rows):
 
 
 def test_columns_by_name_are_merged(tmp_path):
-    """Shards that disagree on columns and classes; Arrow has one thread, as in a task of Ray."""
+    """Shards have different columns and classes; Arrow has one thread, as in a Ray task."""
     table(tmp_path, 0, {"age": [1.0, 2.0], "town": ["Bonn", None], "label": ["old", "young"]})
     table(tmp_path, 1, {"height": [1.5, 1.7, 1.8], "age": [3.0, 1.0, 2.0], "label": ["tall", "old", "young"]})
     threads = pa.cpu_count()
@@ -181,7 +181,7 @@ def test_label_ranker(tmp_path):
     assert model.predict(sparse.csr_matrix([[1.0, 0.0, 0.0]])) == [{1, 3}]
 
 
-def test_weights_scale_and_weight_zero_brings_no_label():
+def test_weights_scale_c_and_weight_zero_adds_no_label():
     X, y = sparse.csr_matrix(np.eye(4)), np.array([0, 1, 2, 1])
     shards = [Rows("a", X, y, weights=[1.0, 2.0, 0.0, 0.5]), Rows("b", X, y, weights=[0.0] * 4)]
     model = scale.fit(PassiveAggressiveClassifier(C=0.1), shards, engine=HERE, epochs=1)
@@ -189,7 +189,7 @@ def test_weights_scale_and_weight_zero_brings_no_label():
     assert model.totals_.rounds == 3
 
 
-def test_progress_is_told_shard_by_shard(rows):
+def test_progress_is_reported_per_shard(rows):
     reports = []
     scale.fit(PassiveAggressiveClassifier(), rows, engine=HERE, epochs=2, progress=reports.append)
     assert [(report.epoch, report.place, report.rounds) for report in reports] == [
@@ -283,7 +283,7 @@ def test_shards_with_labels_of_two_kinds():
         scale.fit(PassiveAggressiveClassifier(), shards, engine=HERE)
 
 
-def test_example_that_is_refused_is_told_with_its_shard():
+def test_refused_examples_are_reported_with_their_shard():
     X, y = sparse.csr_matrix(np.eye(2)), np.array([0, 1])
     bad = X.copy()
     bad.data[1] = np.nan

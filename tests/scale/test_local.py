@@ -26,19 +26,19 @@ def pair():
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_results_come_in_the_order_of_the_items(workers, pair):
+def test_results_are_in_the_order_of_the_items(workers, pair):
     engine = pair if workers == 2 else LocalEngine(1)
     assert list(engine.map(add_slowly, range(9), 10)) == list(range(10, 19))
     assert list(engine.map(add_slowly, [], 10)) == []
 
 
-def test_maps_may_take_turns(pair):
+def test_maps_may_alternate(pair):
     first, second = pair.map(add_slowly, range(9), 10), pair.map(add_slowly, range(9), 20)
     assert list(zip(first, second, strict=True)) == [(10 + k, 20 + k) for k in range(9)]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_what_a_call_raises_is_raised_in_its_turn(workers, pair):
+def test_exceptions_are_raised_in_the_order_of_the_items(workers, pair):
     engine = pair if workers == 2 else LocalEngine(1)
     results = engine.map(fail_at_two, range(5), "wrong")
     assert [next(results), next(results)] == [0, 1]
@@ -47,7 +47,7 @@ def test_what_a_call_raises_is_raised_in_its_turn(workers, pair):
     assert list(engine.map(fail_at_two, [0, 1], "right")) == [0, 1]
 
 
-def test_pool_is_built_anew_when_a_worker_dies(tmp_path, pair):
+def test_pool_is_rebuilt_when_a_worker_dies(tmp_path, pair):
     for k in range(3):
         (tmp_path / f"{k}.svm").write_text(f"1 1:1 2:{k}\n0 2:1\n" * 20)
     shards = io.shards(f"{tmp_path}/*.svm")
@@ -57,7 +57,7 @@ def test_pool_is_built_anew_when_a_worker_dies(tmp_path, pair):
     assert to_bytes(model) == to_bytes(scale.fit(AROWClassifier(), shards, engine=LocalEngine(1), epochs=2))
 
 
-def test_deaths_without_end_are_an_error(pair):
+def test_repeated_crashes_are_an_error(pair):
     with pytest.raises(RuntimeError, match=r"a worker died 3 times in a row.*__main__"):
         list(pair.map(die, [1], None))
 
@@ -87,9 +87,9 @@ def wait_for(condition):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
 @pytest.mark.parametrize("moment", ["while they work", "while they wait"])
-def test_workers_and_files_go_with_a_driver_that_is_killed(tmp_path, moment):
+def test_a_killed_driver_leaves_no_workers_and_files(tmp_path, moment):
     seconds = 600 if moment == "while they work" else 0
-    temporary = Path(tempfile.mkdtemp())  # of a short name, as sockets need
+    temporary = Path(tempfile.mkdtemp())  # a short name, as sockets need
     script = tmp_path / "driver.py"
     script.write_text(f"""
 import time
@@ -128,6 +128,6 @@ def test_a_fork_server_that_is_killed_is_replaced(tmp_path):
         workers = [int(path.name.removeprefix("worker")) for path in tmp_path.glob("worker*")]
         os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
         assert list(engine.map(add_slowly, range(9), 10)) == list(range(10, 19))
-        wait_for(lambda: all(map(ended, workers)))  # of the pool before
+        wait_for(lambda: all(map(ended, workers)))  # from the previous pool
     finally:
         engine.close()

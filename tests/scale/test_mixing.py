@@ -80,7 +80,7 @@ def test_confidences_are_those_of_the_nearest_gaussian(make):
 
 
 def test_nearest_gaussian_is_nearest():
-    """No other has less mean divergence from those that are mixed."""
+    """No other Gaussian has a smaller mean divergence from the mixed ones."""
     rng = np.random.default_rng(2)
     means, variances, counts = rng.normal(size=(3, 4)), rng.uniform(0.1, 1, size=(3, 4)), [1.0, 2.0, 4.0]
 
@@ -138,8 +138,8 @@ def test_mistake_bound_of_mixing(seed, n_shards, mixing, epochs):
 
 @examples(20)
 @given(seeds, st.integers(1, 4), st.booleans(), st.sampled_from(sorted(MIXINGS)))
-def test_every_epoch_comes_nearer_to_who_separates(seed, n_shards, alike, mixing):
-    """The lemma of the bound: unit rows on which u has margin 1; if shards are alike, there is nothing to spare."""
+def test_every_epoch_moves_nearer_to_a_separator(seed, n_shards, alike, mixing):
+    """The lemma of the bound, for unit rows on which u has margin 1; it is tight for equal shards."""
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(12, 15)), np.array([1, -1] * 6)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -206,7 +206,7 @@ def targets(name, rng, n):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_one_shard_is_a_serial_run(name):
-    """Bit for bit; of several shards only one that learns something is."""
+    """Weights are equal bit for bit, also if only one of several shards has updates."""
     rng = np.random.default_rng(4)
     X, y = sparse.csr_matrix(rng.normal(size=(50, 6))), targets(name, rng, 50)
     shards = [Rows("none", X[:0], y[:0]), Rows("all", X, y)]
@@ -229,8 +229,8 @@ def test_every_model_learns_from_several_shards(name):
     assert model.n_iter_ == 2
 
 
-def test_nothing_to_learn_leaves_the_weights():
-    """To the last bit, though means are taken of them."""
+def test_shards_without_updates_do_not_change_the_weights():
+    """The weights are equal bit for bit, although they are averaged."""
     X, y, u = separable(6, margin=0.5)
     model = PassiveAggressiveClassifier(C=inf, fit_intercept=False, warm_start=True).partial_fit(X, y)
     model.coef_ = u[None] * 3

@@ -15,9 +15,9 @@ from tests.apps.program import onmargin, start
 from tests.shards import Deadly, add_slowly, fail_at_two
 
 ray = pytest.importorskip("ray", reason="Ray is an extra")
-pytestmark = pytest.mark.filterwarnings("ignore")  # Ray warns of itself, its files and its sockets
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray warns about its own files and sockets
 
-MEMORY = 80 * 2**20  # of an object store: the least that Ray takes is 75 MB
+MEMORY = 80 * 2**20  # of the object store; Ray needs at least 75 MB
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def expected(shards, epochs, **options):
 
 
 @pytest.mark.parametrize("mixing", ["updates", pytest.param("uniform", marks=pytest.mark.full)])
-def test_ray_gives_what_this_process_does(engine, shards, mixing):
+def test_ray_gives_the_result_of_one_process(engine, shards, mixing):
     model = scale.fit(AROWClassifier(average=True), shards, engine=engine, epochs=3, mixing=mixing)
     assert to_bytes(model) == expected(shards, 3, mixing=mixing)
 
@@ -141,7 +141,7 @@ def test_models_are_compared(engine, shards):
 
 @pytest.mark.full
 def test_no_cluster_at_the_address():
-    """In a process that is connected to none."""
+    """The process is not connected to any cluster."""
     code = "import sys; from onmargin.scale import RayEngine; RayEngine(sys.argv[1])"
     started = time.monotonic()
     done = subprocess.run(
@@ -153,8 +153,8 @@ def test_no_cluster_at_the_address():
 
 
 @pytest.mark.full
-def test_cluster_that_is_started_here(shards, tmp_path):
-    """By the command line, in a process of its own."""
+def test_cluster_on_this_machine(shards, tmp_path):
+    """The command line starts it in its own process."""
     files = [shard.paths[0] for shard in shards[:2]]
     arguments = ["train", *files, "--workers", "1", "--quiet"]
     there = start(*arguments, "--engine", "ray", "-o", tmp_path / "ray")

@@ -65,7 +65,7 @@ def has(model, name):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in {"records", "balanced records"}])
 def test_one_shard_is_a_serial_run(name, n_classes):
-    """Bit for bit, the votes included. (Classifiers of records cannot be told their labels beforehand.)"""
+    """Weights and votes are equal bit for bit. (Classifiers of records cannot know their labels beforehand.)"""
     X, y = data(MODELS[name], 0, n_classes=n_classes)
     model = scale.fit(deepcopy(MODELS[name]), [Rows("none", X[:0], y[:0]), Rows("all", X, y)], engine=HERE, epochs=2)
     serial = deepcopy(MODELS[name])
@@ -96,7 +96,7 @@ def test_each_model_of_a_sweep_is_mixed_as_if_it_were_alone(geometry, n_classes,
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_experts_are_mixed_as_if_they_were_alone(n_classes):
-    """AROW is one of them: together with others in one geometry for two classes, and in its own for three."""
+    """AROW is one of them: packed with others for two classes, and in its own geometry for three."""
     model = AutoClassifier(intercept_scaling=1.0)
     X, y = data(model, 2, n_classes=n_classes)
     shards = cut(X, y, 3)

@@ -26,7 +26,7 @@ def test_features_of_an_example_by_name():
         features.read({"a": float("inf")})
 
 
-def test_names_that_are_known():
+def test_known_names():
     model = taught(stream.PassiveAggressiveClassifier())
     assert model.names_one({"a": 1.0, "d": 2.0}) == ["a", "d"]
     assert [model.knows(name) for name in ("a", "b=x", "c", "d")] == [True, True, True, False]
@@ -69,7 +69,7 @@ def test_a_check_refuses_what_learning_would_and_changes_nothing(separator):
     ],
     ids=repr,
 )
-def test_how_each_model_does(model):
+def test_results_of_each_model(model):
     assert model.model_outcomes_ == []
     numbers = "Regressor" in type(model).__name__
     for k in range(30):

@@ -71,7 +71,7 @@ def test_sparse_rows_may_become_wider(kind):
     assert grown.weights(label) == whole.weights(label)
 
 
-def test_a_refused_row_leaves_those_before():
+def test_a_refused_row_keeps_earlier_ones():
     X = sparse.csr_matrix(np.eye(4))
     model = stream.PassiveAggressiveClassifier()
     with pytest.raises(TypeError, match="example 2: a label must be"):
@@ -103,7 +103,7 @@ EXAMPLES = st.one_of(
     after=st.booleans(),
 )
 def test_lists_are_examples_one_by_one(parameters, good, bad, after):
-    """Up to one that is refused, which leaves no trace."""
+    """Examples before a refused one are learned, and the refused one changes nothing."""
     examples = [*good, BAD[bad], *(good if after else [])]
     block, single = (made(stream.PassiveAggressiveClassifier, **parameters) for _ in range(2))
     with pytest.raises((TypeError, ValueError), match=f"example {len(good)}: "):
@@ -117,7 +117,7 @@ def test_lists_are_examples_one_by_one(parameters, good, bad, after):
     words=st.lists(st.text(alphabet="abcXYZ019_", min_size=1, max_size=70), max_size=40), gap=st.text(" .-", min_size=1)
 )
 def test_words_of_ascii_are_words_of_any_text(words, gap):
-    """Of eight characters at a time the edges are those of one at a time."""
+    """Word boundaries found for eight characters at once equal those found one at a time."""
     text = gap.join(words)
     long_enough = [word.lower() for word in words if len(word) > 1]
     assert Text().words(text) == long_enough

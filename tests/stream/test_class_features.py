@@ -21,13 +21,13 @@ every_update = pytest.mark.parametrize("options", UPDATES, ids=str)
 
 
 def phi(x, label):
-    """Return numbers that say a little about whether the label is right."""
+    """Return features that are weakly correlated with the label being right."""
     random = np.random.default_rng([x, ord(label)])
     return (random.standard_normal(5) + (label == NAMES[x % 3])).round(2).tolist()
 
 
 def by_name(x, label):
-    """Return some of them by name, all of them for the first example."""
+    """Return some of these features by name; the first example has all of them."""
     return {f"f{k}": value for k, value in enumerate(phi(x, label)) if x == 0 or (x + k) % 3}
 
 
@@ -72,7 +72,7 @@ def same(model, other, places=slice(None)):
 @pytest.mark.parametrize("kind", ["single", "sets"])
 @every_update
 def test_weights_are_those_of_the_estimator(options, kind):
-    """For vectors from a function, bit for bit, also where classes appear during the stream."""
+    """Weights from vectors of a function are equal bit for bit, also if classes appear during the stream."""
     y = labels(kind)
     model = learned(stream.ClassFeatureClassifier(phi=phi, C=0.3, **options), range(N), y)
     other = onmargin.ClassFeatureClassifier(phi=phi, C=0.3, **options).partial_fit(list(range(N)), y)
@@ -110,7 +110,7 @@ def test_costs(cost, cost_update, loss):
 
 
 def test_costs_of_a_matrix():
-    """Its classes are there from the first example on."""
+    """Its classes exist from the first example on."""
     cost = [[0, 1, 2], [1, 0, 4], [1, 1, 0]]
 
     def distance(x, label):
@@ -127,7 +127,7 @@ def test_costs_of_a_matrix():
 
 
 def test_candidates_are_those_of_the_example():
-    """Without phi an example brings the classes that compete, and no others do."""
+    """Without phi, only the classes that an example contains compete."""
     model, w = stream.ClassFeatureClassifier(C=0.5), np.zeros(5)
     for x, y in [({"a": 0, "b": 1}, "b"), ({"c": 2, "a": 3}, "a"), ({"b": 4, "c": 5, "d": 6}, "b")]:
         model.learn_one({label: by_name(k, label) for label, k in x.items()}, y)
@@ -178,7 +178,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ["single", "sets"])
-def test_saved_models_go_on(form, kind, tmp_path):
+def test_saved_models_continue(form, kind, tmp_path):
     (options, X), y = FORMS[form], labels(kind)
     model = learned(stream.ClassFeatureClassifier(**options), X[:20], y[:20])
     onmargin.save(model, tmp_path / "model")
@@ -202,7 +202,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("options", "x", "y", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_refused_examples_leave_no_trace(options, x, y, message):
+def test_refused_examples_change_nothing(options, x, y, message):
     model = stream.ClassFeatureClassifier(**options)
     before = state(model)
     for call in (model.learn_one, model.check_one):
@@ -224,7 +224,7 @@ def test_refused_messages_are_not_counted():
 
 
 def test_a_transformer_may_have_its_own_features():
-    """At most as many as examples have: they share the weights."""
+    """It may have at most as many as there are weights."""
     with pytest.raises(ValueError, match="at most as many features as examples have, 2; got 5"):
         stream.ClassFeatureClassifier(phi=AsRows()).learn_one(np.array([3.0, 0.0]), "a")
     vectors = stream.ClassFeatureClassifier(phi=AsRows())

@@ -25,8 +25,8 @@ NO_SCORES = {"PassiveAggressiveUniclass", "LabelRanker"}
 def is_matrix(case):
     """Return whether an estimator learns the same from a matrix.
 
-    What a word counts by its frequency so far changes from one document to the next: no matrix has it. The Auto
-    learners take dicts for the records of a table (see test_tables.py), and sparse rows not.
+    Weights of words by their frequency so far change with every document: no matrix has them. The Auto
+    learners treat dicts, but not sparse rows, as records of a table (see test_tables.py).
     """
     table = case.name.startswith("Auto") and case.kind in {"dicts", "mixed"} and not case.parameters.get("n_features")
     return not case.parameters.get("idf") and not table
@@ -140,7 +140,7 @@ def test_rankings_are_those_of_the_estimator(calibrate):
     )
 )
 def test_weighted_streams(examples):
-    """Weights scale C, and an example of weight 0 is as if it had not come."""
+    """Weights scale C, and an example of weight 0 is ignored."""
     model, without = stream.PassiveAggressiveClassifier(C=0.3), stream.PassiveAggressiveClassifier(C=0.3)
     model.learn_many(*map(list, zip(*examples, strict=True)))
     for x, y, weight in examples:
@@ -148,7 +148,7 @@ def test_weighted_streams(examples):
             without.learn_one(x, y, weight)
     assert state(model) == state(without)
     if model.n_features_ == 0:
-        return  # no matrix has no features
+        return  # a matrix needs at least one feature
     X = np.zeros((len(examples), model.n_features_))
     for i, (x, _, weight) in enumerate(examples):
         for name, value in x.items():
@@ -161,7 +161,7 @@ def test_weighted_streams(examples):
     np.testing.assert_array_equal(model._learner.geometry.mean()[0][:, : model.n_features_], other.coef_)
 
 
-def test_names_may_come_in_any_form():
+def test_names_may_have_any_form():
     """A category is a name, and so is a word."""
     plain = partial(stream.PassiveAggressiveClassifier, features=RecordFeatures(normalize=False))
     forms = [{"red": 1.0}, ["red"], "red", {"red": True}, {"red": np.float32(1)}]
@@ -188,7 +188,7 @@ def test_matrices_are_rows_of_vectors():
 
 @pytest.mark.parametrize("name", ["QuasiAdditiveClassifier", "PNormPerceptron", "DualAscentClassifier"])
 def test_a_p_norm_whose_names_grow(name):
-    """The weights are those of the matrix, to rounding: sums are renewed after so many numbers per feature."""
+    """Weights equal those of the matrix up to rounding: sums are recomputed after a number of updates per feature."""
     options = {"p": 3.0} if name == "PNormPerceptron" else {"p": 3.0, "geometry": "pnorm"}
     options |= {"sweeps": 2} if name == "DualAscentClassifier" else {}  # a joint maximum is nearly flat
     case = Case("QuasiAdditiveClassifier", "dicts")
@@ -222,7 +222,7 @@ VECTORS = {
 
 @pytest.mark.parametrize("kind", VECTORS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_how_an_array_lies_makes_no_difference(kind, dtype):
+def test_memory_layout_of_arrays_makes_no_difference(kind, dtype):
     X = np.random.default_rng(1).normal(size=(30, 5))
     y = (X[:, 0] > 0).astype(int)
     model = stream.PassiveAggressiveClassifier(features=RecordFeatures(dtype=dtype))

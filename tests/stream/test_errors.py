@@ -66,7 +66,7 @@ def test_vectors(name, x, message):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_new_classes_do_not_outlive_a_bad_example(name):
+def test_new_classes_of_a_bad_example_are_removed(name):
     model = Case(name, "dicts").half_way()
     target = {"classify": "brand new", "rank": {"brand new"}}.get(TASK[name], TARGET[TASK[name]])
     refused(model, "finite", {"new": 1.0, "a": math.inf}, target)
@@ -127,7 +127,7 @@ def test_weights(name, weight):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_weight_zero_is_nothing_at_all(case):
+def test_examples_of_weight_zero_are_ignored(case):
     for model in (case.half_way(), case.model()):
         before = state(model)
         for x, y in zip(*case.half(1), strict=True):
@@ -137,8 +137,8 @@ def test_weight_zero_is_nothing_at_all(case):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_looking_changes_nothing(case):
-    """Nor does it matter that it was looked at something with names never learned."""
+def test_predictions_change_nothing(case):
+    """This includes predictions for examples with unknown names."""
     model, other = case.half_way(), case.half_way()
     for x in case.half(1)[0]:
         model.scores_one(x)
@@ -224,7 +224,7 @@ def test_vectors_have_no_table():
         stream.PassiveAggressiveClassifier(features=RecordFeatures(n_features=2**8)).learn_one(np.zeros(3), 1)
 
 
-def test_many_name_the_one_refused():
+def test_learn_many_names_the_refused_example():
     model = stream.PassiveAggressiveRegressor()
     with pytest.raises(ValueError, match="example 2: the value of feature 'a' must be a finite number, got inf"):
         model.learn_many([{"a": 1.0}, {"a": 2.0}, {"a": math.inf}, {"a": 3.0}], [1, 2, 3, 4])
@@ -238,7 +238,7 @@ def test_many_name_the_one_refused():
     assert model.learn_many(pandas.DataFrame({"a": [1.0]}), [1]).totals_.rounds == 3
 
 
-def test_labels_and_tops_that_are_none():
+def test_invalid_labels_and_tops():
     model = Case("PassiveAggressiveClassifier", "dicts").half_way()
     with pytest.raises(ValueError, match="label 'x' is not one of"):
         model.weights("x")
@@ -268,7 +268,7 @@ def test_names_that_grow_where_the_number_of_features_matters(model, message):
         model.learn_one({"a": 1.0}, 1)
     assert error.value.names == ("features",)
     assert not hasattr(model, "_learner")
-    model.learn_one(np.array([1.0, 0.0]), 1)  # vectors say how many there are
+    model.learn_one(np.array([1.0, 0.0]), 1)  # vectors have a known length
     assert model.n_features_ == 2
 
 
@@ -281,7 +281,7 @@ def test_simplex_cannot_widen():
 
 @pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix, list])
 def test_winnow_refuses_negative_numbers(kind):
-    """In any form, and keeps what it learned before."""
+    """Negative numbers are refused in any form, and earlier examples are kept."""
     good, bad = np.eye(4), np.diag([1.0, 1.0, -2.0, 1.0])
     if kind is list:
         good, bad = ([{f"n{i}": row[i]} for i in range(4)] for row_set in (good, bad) for row in [row_set.diagonal()])

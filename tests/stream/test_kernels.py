@@ -67,7 +67,7 @@ def test_scores_are_those_of_the_estimator(name, options, form):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_many_and_copies_go_on_alike(name):
+def test_learn_many_and_copies_continue_alike(name):
     model, single = (getattr(stream, name)(kernel="rbf", gamma=0.5) for _ in range(2))
     y = TARGETS[name]
     model.learn_many(DICTS[:40], None if name.endswith("Uniclass") else y[:40])
@@ -79,7 +79,7 @@ def test_many_and_copies_go_on_alike(name):
         assert of_stream(model, x) == pytest.approx(of_stream(single, x))
 
 
-def test_files_hold_them(tmp_path):
+def test_they_are_saved(tmp_path):
     model = stream.PassiveAggressiveClassifier(kernel="rbf", gamma=0.5).learn_many(DICTS[:30], CLASSES[:30])
     onmargin.save(model, tmp_path / "model")
     again = onmargin.load(tmp_path / "model").learn_many(DICTS[30:], CLASSES[30:])
@@ -97,7 +97,7 @@ def test_gamma_needs_the_number_of_features():
     np.testing.assert_allclose([model.predict_one(x) for x in X], alone.predict(X), rtol=1e-9, atol=1e-9)
 
 
-def test_what_a_kernel_has_not():
+def test_methods_that_kernels_do_not_have():
     model = stream.PassiveAggressiveClassifier(kernel="linear").learn_many(DICTS, CLASSES)
     for ask in (lambda: model.weights("a"), lambda: model.explain(DICTS[0])):
         with pytest.raises(ValueError, match="a kernel has no weights by feature"):

@@ -27,7 +27,7 @@ def test_explanations_sum_to_scores(case):
         pytest.skip("forecasts are such sums divided by 1 + x'Ax")
     model = learned(case.model(), *case.data())
     if getattr(model, "combine", None) == "hedge" or case.name == "AutoRegressor":
-        # Votes are no scores; levels, which need an intercept, and curved experts have no weights.
+        # Votes are not scores; levels, which need an intercept, and curved experts have no weights.
         linear = {"fit_intercept": False, "experts": "linear"} if case.name == "AutoRegressor" else {}
         other = {"combine": "leader"} | linear
         model = learned(type(model)(**model.get_params() | other), *case.data())
@@ -69,7 +69,7 @@ def test_explained_by_hand():
     model.learn_one({"a": 1.0}, "no").learn_one({"b": 2.0}, "yes").learn_one({"a": 1.0}, "no")
     assert model.weights() == {"a": -1.0, "b": 0.5}
     assert model.weights("no") == {"a": 1.0, "b": -0.5}
-    assert model.explain({"a": 3, "b": 1, "c": 5}) == {"a": 3.0, "b": -0.5}  # of "no", which is predicted
+    assert model.explain({"a": 3, "b": 1, "c": 5}) == {"a": 3.0, "b": -0.5}  # for "no", the prediction
     assert model.scores_one({"a": 3, "b": 1}) == {"no": 2.5, "yes": -2.5}
 
 
@@ -190,7 +190,7 @@ def test_names_grow_and_keep_their_weights():
     assert [model.predict_one([f"name{i}"]) for i in range(0, 5000, 99)] == list(range(0, 5000, 99))
 
 
-def test_a_ball_counts_what_it_does_not_know():
+def test_a_ball_counts_unknown_features():
     model = stream.PassiveAggressiveUniclass(epsilon=1.0).learn_one({"a": 1.0}).learn_one({"a": 1.0})
     assert model.scores_one({"a": 1.0}) == 1.0
     assert model.scores_one({"a": 1.0, "b": 3.0}) == -2.0
@@ -208,7 +208,7 @@ def test_labels():
 
 
 def test_streams_of_anything():
-    """Iterators, generators and mappings that are no dicts."""
+    """Examples may be iterators, generators and mappings other than dicts."""
     model = stream.PassiveAggressiveClassifier()
     model.learn_one((name for name in ("a", "b")), 0)
     model.learn_one({"b", "c"}, 1)

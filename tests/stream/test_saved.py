@@ -28,7 +28,7 @@ def returned(model, path):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_learning_goes_on(case, path):
+def test_learning_continues(case, path):
     model = case.half_way()
     before = state(model)
     twin = returned(model, path)
@@ -54,7 +54,7 @@ def test_same_model_same_bytes(name, path):
     assert path.read_bytes() == once
 
 
-def test_names_of_two_faces_are_told_apart(path):
+def test_equal_names_of_two_interfaces_are_distinguished(path):
     """Both have a LabelRanker."""
     assert type(returned(onmargin.LabelRanker(), path)) is onmargin.LabelRanker
     assert type(returned(MODELS["LabelRanker"](), path)) is MODELS["LabelRanker"]
@@ -67,7 +67,7 @@ def test_golden_file_is_read(file, path):
     model = onmargin.load(path)
     found = answers(model, case.half(1)[0])
     if case.name == "PassiveAggressiveUniclass":
-        # Golden scores of balls are the radius less the distance: it was the threshold, whatever the data.
+        # Golden scores of balls are the radius minus the distance: the threshold was always the radius.
         found = [score + model.radius_ + model.offset_ for score in found]
     # The sums of another machine may be rounded otherwise.
     for score, expected in zip(found, golden["answers"], strict=True):

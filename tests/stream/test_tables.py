@@ -48,7 +48,7 @@ def test_an_expert_learns_the_same_from_dicts_and_arrays(name, y, dtype):
     assert of_dicts.totals_[lost] <= 1.15 * of_rows.totals_[lost]
 
 
-def test_river_and_streams_are_one():
+def test_river_equals_streams():
     model = river.AutoClassifier()
     for x, y in zip(records(X), LABELS.tolist(), strict=True):
         model.learn_one(x, y)
@@ -56,8 +56,8 @@ def test_river_and_streams_are_one():
     assert [model.predict_one(x) for x in records(X)] == other.predict_many(records(X))
 
 
-def test_what_is_missing_is_not_zero():
-    """Half of the ages are not known, none of which is near 0: then the gain is all there is to go by."""
+def test_missing_values_are_not_zero():
+    """Half of the ages are missing, and none is near 0: then only the gain is informative."""
     known = RANDOM.uniform(size=len(X)) < 0.5
     rows = records(X)
     y = np.where((X[:, 0] - 30) / 9 + X[:, 2] > 0, "yes", "no").tolist()
@@ -77,7 +77,7 @@ def test_absent_none_and_nan_are_the_same(nothing):
         assert one.scores_one(given[0]) == other.scores_one(absent[0])
 
 
-def test_explanations_have_what_is_missing_at_its_mean():
+def test_explanations_use_the_mean_for_missing_values():
     rows = [{k: v for k, v in row.items() if i % 3 or k != "age"} for i, row in enumerate(records(X))]
     model = stream.AutoClassifier(combine="leader", experts="linear").learn_many(rows, LABELS.tolist())
     assert "standardized" in model.experts_.names[model.experts_.leader]
@@ -118,8 +118,8 @@ def test_experts_of_tables_are_dropped_when_names_become_many():
     model.learn_one({"age": 1.0}, "b")
 
 
-def test_those_that_stay_are_not_disturbed():
-    """Experts for sparse rows have the weights that they would have without those of tables, zeros or not."""
+def test_dropping_experts_does_not_change_the_others():
+    """Experts for sparse rows have the same weights with and without experts for tables."""
     rows = [{**row, f"word{i}": 1.0} for i, row in enumerate(records(X))]
     model = stream.AutoClassifier().learn_many(rows, LABELS.tolist())
     lists = [[f"{name}:{value!r}" for name, value in row.items()] for row in rows]
@@ -144,7 +144,7 @@ def test_the_last_expert_stays():
 
 
 @pytest.mark.parametrize("cut", [1, 70, 150, 320])
-def test_files_keep_it(tmp_path, cut):
+def test_saved_and_loaded(tmp_path, cut):
     rows = [{**row, f"word{i}": 1.0} for i, row in enumerate(records(X))]
     y = LABELS.tolist()
     whole = stream.AutoClassifier().learn_many(rows, y)
@@ -157,7 +157,7 @@ def test_files_keep_it(tmp_path, cut):
 
 
 def test_a_bad_record_changes_nothing():
-    """Not even the experts, if it has more names than those are for."""
+    """The experts do not change either, even if the record has too many names for them."""
     model = grown(MOST_CORRELATED - 5)
     before = model.models_, model.totals_, model.n_features_, model.scores_one({"age": 1.0})
     bad = {f"n{j}": 1.0 for j in range(100)} | {"age": math.inf}
@@ -169,7 +169,7 @@ def test_a_bad_record_changes_nothing():
 
 
 @pytest.mark.parametrize("x", ["age size", ["age", "size"], np.ones(3)], ids=["text", "names", "array"])
-def test_what_is_no_record_is_no_table(x):
+def test_values_that_are_not_records_are_not_tables(x):
     model = stream.AutoClassifier().learn_one(x, "a")
     assert not model._model.is_table
     hashed = stream.AutoClassifier(features=RecordFeatures(n_features=64)).learn_one({"age": 1.0}, "a")
@@ -191,7 +191,7 @@ def test_fewer_experts_without_the_curved_ones():
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 def test_rows_of_a_frame_are_records(frame):
-    """Once, frames were refused."""
+    """Frames were refused before."""
     rows = [{"age": 31.0, "town": "Ulm"}, {"age": None, "town": "Bonn"}, {"age": 47.5, "town": None}] * 5
     labels = ["yes", "no", "yes"] * 5
     of_frame = stream.AutoClassifier().learn_many(frame(rows), labels)
