@@ -1,4 +1,4 @@
-"""The page "How it works" has a map with every module of the core, and its code excerpts exist."""
+"""Pages name what exists: every module of the core is on the map, and the excerpts and tests that they cite exist."""
 
 import re
 from pathlib import Path
@@ -31,3 +31,11 @@ def test_included_code_is_there():
         source = (PAGE.parent / block[0]).read_text(encoding="utf-8")
         for mark in re.findall(r":(?:start-at|end-at|end-before): (.*)", block[1]):
             assert mark in source, f"{block[0]} has no line with {mark!r}"
+
+
+def test_tests_that_pages_name_exist():
+    pages = [*(ROOT / "docs").rglob("*.rst"), *ROOT.glob("*.md")]
+    named = {name for page in pages for name in re.findall(r"(tests/\w+/\w+\.py)::(\w+)", page.read_text("utf-8"))}
+    missing = [f"{file}::{test}" for file, test in named if f"def {test}(" not in (ROOT / file).read_text("utf-8")]
+    assert named
+    assert not missing
