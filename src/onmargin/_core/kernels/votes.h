@@ -37,8 +37,9 @@ typedef struct {
     double (*tally)(const double *s, const double *v, ptrdiff_t n);
     /* For y in {-1, +1}: slack = asked - y s; mistake, loss [slack]_+ and its square in the outcomes */
     void (*margins)(const double *s, double y, const double *asked, ptrdiff_t n, double *slack, double *now);
-    /* total += now, rows of n outcomes each, for models that are awake; l is the weight times the judged row of `now` */
-    Spread (*suffer)(double *now, double *total, ptrdiff_t judged, double weight, const double *awake, const double *v,
+    /* total += now, rows of n outcomes each, for models that are awake; l is the weight times the judged row of `now`.
+       Costs are summed only if they are judged */
+    Spread (*suffer)(const double *now, double *total, ptrdiff_t judged, double weight, const double *awake, const double *v,
                      ptrdiff_t n, double *l);
     /* total += l for models that are awake, and the others are charged the expected loss; L is total and charges */
     void (*charge)(const Naps *naps, double expected, ptrdiff_t n, double *l, double *total, double *L);

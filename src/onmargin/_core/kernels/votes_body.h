@@ -3,11 +3,11 @@
 #define NAME(f) VEC_PASTE(f, REAL, WIDTH)
 #include "lanes.h"
 
-/* v, clipped to the largest double; NaN becomes the largest double. */
-TARGET VEC_INLINE V NAME(finite)(V v)
+/* v, clipped from above to the largest double; NaN becomes the largest double. */
+TARGET VEC_INLINE V NAME(capped)(V v)
 {
-    const V most = NAME(all)(DBL_MAX), below = PICK(v < most, v, most);
-    return PICK(below > -most, below, -most);
+    const V most = NAME(all)(DBL_MAX);
+    return PICK(v < most, v, most);
 }
 
 TARGET VEC_INLINE double NAME(lowest)(V v)
@@ -42,20 +42,20 @@ TARGET static void NAME(margins)(const double *s, double y, const double *asked,
     }
 }
 
-TARGET static Spread NAME(suffer)(double *now, double *total, ptrdiff_t judged, double weight, const double *awake,
+TARGET static Spread NAME(suffer)(const double *now, double *total, ptrdiff_t judged, double weight, const double *awake,
                                   const double *v, ptrdiff_t n, double *l)
 {
     const V none = {0}, endless = NAME(all)(INFINITY);
+    const ptrdiff_t rows = judged == COST ? OUTCOMES : COST;
     V low = endless, high = none, expected = none;
     for (ptrdiff_t k = 0; k < n; k += LANES) {
         const V active = NAME(get)(awake + k), share = NAME(get)(v + k);
-        VEC_UNROLL
-        for (int c = 0; c < OUTCOMES; c++) {
-            const V outcome = PICK(active != 0, NAME(finite)(NAME(get)(now + c * n + k)), none);
-            NAME(put)(now + c * n + k, outcome);
-            NAME(put)(total + c * n + k, NAME(finite)(NAME(get)(total + c * n + k) + outcome));
+        for (ptrdiff_t at = k; at < rows * n; at += n) {
+            const V outcome = PICK(active != 0, NAME(get)(now + at), none);
+            NAME(put)(total + at, NAME(capped)(NAME(get)(total + at) + outcome));
         }
-        const V loss = NAME(finite)(weight * NAME(get)(now + judged * n + k)), seen = PICK(share > 0, loss, endless);
+        const V judgement = PICK(active != 0, NAME(get)(now + judged * n + k), none);
+        const V loss = NAME(capped)(weight * NAME(capped)(judgement)), seen = PICK(share > 0, loss, endless);
         NAME(put)(l + k, loss);
         low = PICK(seen < low, seen, low);
         high = PICK(loss > high, loss, high);
@@ -69,9 +69,9 @@ TARGET static void NAME(charge)(const Naps *naps, double expected, ptrdiff_t n, 
     const V none = {0}, mean = none + expected;
     for (ptrdiff_t k = 0; k < n; k += LANES) {
         const V awake = NAME(get)(naps->awake + k), loss = PICK(awake != 0, NAME(get)(l + k), mean);
-        const V charged = NAME(finite)(NAME(get)(naps->charged + k) + PICK(awake != 0, none, mean));
-        const V behind = NAME(get)(naps->behind + k), later = NAME(finite)(behind + loss - mean);
-        const V sum = NAME(finite)(NAME(get)(total + k) + PICK(awake != 0, loss, none));
+        const V charged = NAME(capped)(NAME(get)(naps->charged + k) + PICK(awake != 0, none, mean));
+        const V behind = NAME(get)(naps->behind + k), later = NAME(capped)(behind + loss - mean);
+        const V sum = NAME(capped)(NAME(get)(total + k) + PICK(awake != 0, loss, none));
         NAME(put)(l + k, loss);
         NAME(put)(total + k, sum);
         NAME(put)(naps->charged + k, charged);
@@ -146,7 +146,7 @@ TARGET static void NAME(units)(const double *s, const double *awake, double shar
     for (ptrdiff_t k = 0; k < n; k += LANES) {
         const V z = NAME(get)(s + k), square = z * z, sum = NAME(get)(squares + k);
         const V most = PICK(sum > 0, share * sum, endless), more = PICK(square < most, square, most);
-        NAME(put)(squares + k, NAME(finite)(PICK(NAME(get)(awake + k) != 0, sum + more, sum * growth)));
+        NAME(put)(squares + k, NAME(capped)(PICK(NAME(get)(awake + k) != 0, sum + more, sum * growth)));
     }
 }
 

@@ -21,6 +21,21 @@ def is_whole(geometry):
     return not getattr(geometry, "sleeps_by_model", False)
 
 
+cdef inline bint is_left(const HalfSpace* h, Py_ssize_t n_scores) noexcept nogil:
+    """Whether a half-space is one of the first scores."""
+    return max(h.up, h.down) < n_scores
+
+
+cdef inline void shift(Round* r, Py_ssize_t places) noexcept nogil:
+    """Renumber the scores of all half-spaces; an absent side stays -1."""
+    cdef Py_ssize_t i
+    cdef HalfSpace* h
+    for i in range(r.n_halfspaces):
+        h = &r.halfspaces[i]
+        h.up += <int32_t>places & ~(h.up >> 31)
+        h.down += <int32_t>places & ~(h.down >> 31)
+
+
 cdef class SideBySide(Geometry):
     """Two geometries side by side: the scores of the first, then those of the second, which may be a pair again.
 
@@ -117,9 +132,9 @@ cdef class SideBySide(Geometry):
         if n_left < n:
             r.halfspaces += n_left
             r.n_halfspaces = n - n_left
-            self.shift(r, -self.left.n_scores)
+            shift(r, -self.left.n_scores)
             self.right.curvatures(r)
-            self.shift(r, self.left.n_scores)
+            shift(r, self.left.n_scores)
             r.halfspaces -= n_left
         r.n_halfspaces = n
 
@@ -133,9 +148,9 @@ cdef class SideBySide(Geometry):
         if n_left < n:
             own.halfspaces += n_left
             own.n_scores, own.n_halfspaces = self.right.n_scores, n - n_left
-            self.shift(own, -self.left.n_scores)
+            shift(own, -self.left.n_scores)
             squares += self.right.move(own)
-            self.shift(own, self.left.n_scores)
+            shift(own, self.left.n_scores)
             own.halfspaces -= n_left
         own.n_scores, own.n_halfspaces = n_scores, n
         return squares
@@ -150,23 +165,12 @@ cdef class SideBySide(Geometry):
     cdef Py_ssize_t count_left(self, const Round* r) noexcept nogil:
         """Return how many half-spaces belong to the left: none or all if a step handles one model."""
         cdef Py_ssize_t n = r.n_halfspaces
-        if n == 0 or self.is_left(&r.halfspaces[n - 1]):
+        if n == 0 or is_left(&r.halfspaces[n - 1], self.left.n_scores):
             return n
         n = 0
-        while self.is_left(&r.halfspaces[n]):
+        while is_left(&r.halfspaces[n], self.left.n_scores):
             n += 1
         return n
-
-    cdef bint is_left(self, const HalfSpace* h) noexcept nogil:
-        return max(h.up, h.down) < self.left.n_scores
-
-    cdef void shift(self, Round* r, Py_ssize_t places) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef HalfSpace* h
-        for i in range(r.n_halfspaces):
-            h = &r.halfspaces[i]
-            h.up += <int>places if h.up >= 0 else 0
-            h.down += <int>places if h.down >= 0 else 0
 
 
 cdef class WithAverage(Geometry):

@@ -89,6 +89,7 @@ cdef class PackedColumns(Diagonal):
     cdef double k                # of the round
     cdef double[16] slopes       # of the columns whose lengths are known; 0: not known
     cdef uint8_t[16] asleep      # of each column
+    cdef bint drowsy             # whether a model sleeps
     cdef bint scaling            # whether a column with scales is awake
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=True, double bias=0.0,
@@ -200,11 +201,13 @@ cdef class PackedColumns(Diagonal):
 
     cdef void scores(self, Round* r) noexcept nogil:
         Diagonal.scores(self, r)
-        self.silence(r.s)
+        if self.drowsy:
+            self.silence(r.s)
 
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
         Diagonal.mean_scores(self, x, s, spare)
-        self.silence(s)
+        if self.drowsy:
+            self.silence(s)
 
     cdef void silence(self, double* s) noexcept nogil:
         """Set the scores of models that sleep."""
@@ -214,8 +217,10 @@ cdef class PackedColumns(Diagonal):
 
     cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil:
         cdef Py_ssize_t c, first = self.descents + self.adaptive
+        self.drowsy = False
         for c in range(self.n_columns):
             self.asleep[c] = not self.sparse and asleep != NULL and asleep[c]
+            self.drowsy |= self.asleep[c]
         self.scaling = False
         for c in range(first, first + self.normalized):
             self.scaling |= not self.asleep[c]

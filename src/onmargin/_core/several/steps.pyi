@@ -5,9 +5,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core.steps.step import Step
 
-class StepList:
-    def __init__(self, steps: Sequence[Step], separate: bool) -> None: ...
-
 class Steps(Step):
     def __init__(self, steps: Sequence[Step]) -> None: ...
     @property

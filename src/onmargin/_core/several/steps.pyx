@@ -15,68 +15,69 @@ from onmargin._core.steps.step cimport Projection, Step, projection
 SEPARATE = (Step, Projection, Proportional, Constant, Residual, Regularized, Herding, Confident)
 
 
-cdef class StepList:
-    """A linked list of the steps of several models."""
-
-    cdef Step step
-    cdef bint separate  # whether all steps are
-    cdef StepList rest
-
-    def __init__(self, steps, bint separate):
-        self.step = steps[0]
-        self.separate = separate
-        self.rest = StepList(steps[1:], separate) if len(steps) > 1 else None
-
-    cdef double solve(
-        self, Round* r, Round* own, Geometry geometry, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n
-    ) noexcept nogil:
-        """Solve the steps of model m and those after it, from the given half-space on, of n in total.
-
-        Half-spaces with a step are moved to the front. `own` is a round of one model's half-spaces.
-        """
-        cdef Py_ssize_t i
-        cdef double gain = 0
-        own.halfspaces, own.n_halfspaces = r.halfspaces + first, 0
-        while first < n and r.halfspaces[first].model == m:
-            own.n_halfspaces += 1
-            first += 1
-        if own.n_halfspaces > 0:
-            gain = self.step.pace(own) if self.separate else self.step.solve(own, geometry)
-            if gain > 0:
-                for i in range(own.n_halfspaces):  # forwards: they may overlap
-                    r.halfspaces[r.n_halfspaces + i] = own.halfspaces[i]
-                r.n_halfspaces += own.n_halfspaces
-            else:
-                gain = 0
-        if self.rest is not None:
-            gain += self.rest.solve(r, own, geometry, m + 1, first, n)
-        return gain
-
-
 cdef class Steps(Step):
     """Each model by its own step, along the half-spaces of that model; models share no columns.
 
     Where all steps go along each half-space by itself, the curvatures of all models are worked out together.
+    Half-spaces without a step are dropped.
     """
 
     cdef readonly tuple steps
-    cdef StepList first
+    cdef bint separate    # whether all steps are
+    cdef object pointers
+    cdef void** step      # of each model
+    cdef Py_ssize_t n     # number of models
 
     def __init__(self, steps):
         self.eager = True
         self.steps = check_models(steps)
-        self.first = StepList(self.steps, all(type(step) in SEPARATE for step in self.steps))
+        self.separate = all(type(step) in SEPARATE for step in self.steps)
+        if not all(isinstance(step, Step) for step in self.steps):
+            raise TypeError("steps must be Step objects")
+        self.pointers = np.array([id(step) for step in self.steps], dtype=np.uintp)
+        self.n = len(self.steps)
+        self.step = <void**>address(self.pointers, "LQ", self.n)
 
     def __reduce__(self):
         return type(self), (self.steps,)
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
-        cdef Py_ssize_t n = r.n_halfspaces
-        cdef Round own = r[0]
-        if self.first.separate:
-            geometry.curvatures(r)
+        cdef Py_ssize_t i, n = r.n_halfspaces
+        cdef double gain = 0, part
+        cdef HalfSpace* h
+        if not self.separate:
+            return self.solve_each(r, geometry)
+        geometry.curvatures(r)
         r.n_halfspaces = 0
-        return self.first.solve(r, &own, geometry, 0, 0, n)
+        for i in range(n):
+            h = &r.halfspaces[i]
+            part = (<Step>self.step[h.model]).pace(r, h) if h.model < self.n else 0
+            if part > 0:
+                gain += part
+                if r.n_halfspaces < i:
+                    r.halfspaces[r.n_halfspaces] = h[0]
+                r.n_halfspaces += 1
+        return gain
+
+    cdef double solve_each(self, Round* r, Geometry geometry) noexcept nogil:
+        """Solve the steps of the models one by one."""
+        cdef Py_ssize_t i, m, first = 0, n = r.n_halfspaces
+        cdef double gain = 0, part
+        cdef Round own = r[0]  # a round of one model's half-spaces
+        r.n_halfspaces = 0
+        while first < n:
+            own.halfspaces, own.n_halfspaces = r.halfspaces + first, 1
+            while first + own.n_halfspaces < n and own.halfspaces[own.n_halfspaces].model == own.halfspaces.model:
+                own.n_halfspaces += 1
+            first += own.n_halfspaces
+            m = own.halfspaces.model
+            part = (<Step>self.step[m]).solve(&own, geometry) if m < self.n else 0
+            if part > 0:
+                gain += part
+                for i in range(own.n_halfspaces):  # forwards: they may overlap
+                    r.halfspaces[r.n_halfspaces + i] = own.halfspaces[i]
+                r.n_halfspaces += own.n_halfspaces
+        return gain
 
     cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
         cdef Step step

@@ -218,10 +218,11 @@ cdef class Several(Task):
     cdef void gather(self, const double* s) noexcept nogil:
         """Collect the scores of the models."""
         cdef Py_ssize_t m
-        for m in range(self.n):
-            if self.width == 1:
+        if self.width == 1:
+            for m in range(self.n):
                 self.s[m] = s[self.place[m]]
-            else:
+        else:
+            for m in range(self.n):
                 memcpy(self.s + m * self.width, s + self.place[m], self.width * sizeof(double))
 
     cdef void poll(self, const double* s, double* votes) noexcept nogil:

@@ -23,7 +23,7 @@ cdef extern from "votes.h" nogil:
             const double* s, double y, const double* asked, Py_ssize_t n, double* slack, double* now
         ) noexcept nogil
         Spread (*suffer)(
-            double* now, double* total, Py_ssize_t judged, double weight, const double* awake, const double* v,
+            const double* now, double* total, Py_ssize_t judged, double weight, const double* awake, const double* v,
             Py_ssize_t n, double* l
         ) noexcept nogil
         void (*charge)(

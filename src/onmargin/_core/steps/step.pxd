@@ -20,7 +20,7 @@ cdef class Step:
     cdef bint plain  # whether it is Projection itself, and not derived from it
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil
-    cdef double pace(self, Round* r) noexcept nogil
+    cdef double pace(self, const Round* r, HalfSpace* h) noexcept nogil
     cdef Py_ssize_t room(self, Py_ssize_t n) noexcept
 
 

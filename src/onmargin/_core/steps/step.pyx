@@ -11,14 +11,18 @@ cdef class Step:
 
     solve  set each tau and return sum_j tau_j loss_j, minus the slack cost of a damped step. That sum minus
            half the squared length of the move is the increase of the dual value. The example's weight scales C
-    pace   the same where the curvatures are known already, for steps that go along each half-space by itself
+    pace   the same along one half-space, whose curvature is known already, for steps that go along each by itself
     room   return the scratch numbers that a round of n half-spaces needs
     """
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
-        return self.pace(r)
+        cdef Py_ssize_t i
+        cdef double gain = 0
+        for i in range(r.n_halfspaces):
+            gain += self.pace(r, &r.halfspaces[i])
+        return gain
 
-    cdef double pace(self, Round* r) noexcept nogil:
+    cdef double pace(self, const Round* r, HalfSpace* h) noexcept nogil:
         return 0
 
     cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
@@ -44,14 +48,10 @@ cdef class Projection(Step):
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
         geometry.curvatures(r)
-        return self.pace(r)
+        return Step.solve(self, r, geometry)
 
-    cdef double pace(self, Round* r) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef double damping = self.damping / r.weight, gain = 0
-        for i in range(r.n_halfspaces):
-            gain += self.along(r, &r.halfspaces[i], damping)
-        return gain
+    cdef double pace(self, const Round* r, HalfSpace* h) noexcept nogil:
+        return self.along(r, h, self.damping / r.weight)
 
 
 cdef class TargetLoss(Projection):
@@ -131,41 +131,29 @@ cdef class Proportional(Step):
     def __reduce__(self):
         return type(self), (self.rate,)
 
-    cdef double pace(self, Round* r) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef HalfSpace* h
-        cdef double gain = 0
-        for i in range(r.n_halfspaces):
-            h = &r.halfspaces[i]
-            h.q = 0  # not used
-            h.tau = self.length(h) * r.weight if 0 < r.x.squared_norm < INFINITY else 0
-            gain += h.tau * h.loss
-        return gain
+    cdef double pace(self, const Round* r, HalfSpace* h) noexcept nogil:
+        return self.go(r, h, self.rate * h.loss)
 
-    cdef double length(self, const HalfSpace* h) noexcept nogil:
-        return self.rate * h.loss
+    cdef inline double go(self, const Round* r, HalfSpace* h, double tau) noexcept nogil:
+        h.q = 0  # not used
+        h.tau = tau * r.weight if 0 < r.x.squared_norm < INFINITY else 0
+        return h.tau * h.loss
 
 
 cdef class Constant(Proportional):
     """Gradient descent on hinge losses: a step of `rate`."""
 
-    cdef double length(self, const HalfSpace* h) noexcept nogil:
-        return self.rate
+    cdef double pace(self, const Round* r, HalfSpace* h) noexcept nogil:
+        return self.go(r, h, self.rate)
 
 
 cdef class Residual(Step):
     """Least squares in the metric of `Ridge`: a step of the loss along each half-space."""
 
-    cdef double pace(self, Round* r) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef HalfSpace* h
-        cdef double gain = 0
-        for i in range(r.n_halfspaces):
-            h = &r.halfspaces[i]
-            h.q = 0  # not used
-            h.tau = h.loss * r.weight
-            gain += h.tau * h.loss
-        return gain
+    cdef double pace(self, const Round* r, HalfSpace* h) noexcept nogil:
+        h.q = 0  # not used
+        h.tau = h.loss * r.weight
+        return h.tau * h.loss
 
 
 cdef class Regularized(Projection):
@@ -180,25 +168,19 @@ cdef class Regularized(Projection):
     def __reduce__(self):
         return type(self), (self.damping,)
 
-    cdef double pace(self, Round* r) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef HalfSpace* h
-        cdef double gain = Projection.pace(self, r)
-        for i in range(r.n_halfspaces):
-            h = &r.halfspaces[i]
-            if h.tau > 0:
-                h.beta = self.narrowing(h, 1 / (h.q + self.damping / r.weight))
-        return gain
-
-    cdef double narrowing(self, const HalfSpace* h, double beta) noexcept nogil:
-        return beta
+    cdef double pace(self, const Round* r, HalfSpace* h) noexcept nogil:
+        cdef double damping = self.damping / r.weight
+        h.beta = 1 / (h.q + damping)
+        return self.along(r, h, damping)
 
 
 cdef class Herding(Regularized):
     """NHERD: the means go as far as AROW's with r = 1 / C; beta = (C^2 q + 2 C) / (1 + C q)^2 ([NHERD])."""
 
-    cdef double narrowing(self, const HalfSpace* h, double beta) noexcept nogil:
-        return beta * (2 - beta * h.q)  # from the beta of AROW
+    cdef double pace(self, const Round* r, HalfSpace* h) noexcept nogil:
+        cdef double gain = Regularized.pace(self, r, h)
+        h.beta *= 2 - h.beta * h.q  # from the beta of AROW
+        return gain
 
 
 cdef class Confident(Step):
@@ -222,27 +204,22 @@ cdef class Confident(Step):
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
         geometry.curvatures(r)
-        return self.pace(r)
+        return Step.solve(self, r, geometry)
 
-    cdef double pace(self, Round* r) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef HalfSpace* h
-        cdef double C = self.C * r.weight, short, root, bend, gain = 0
-        for i in range(r.n_halfspaces):
-            h = &r.halfspaces[i]
-            h.tau = h.beta = 0
-            short = self.phi * sqrt(h.q) - (1 - h.loss) if 0 < h.q < INFINITY else 0
-            if short > 0 and C > 0:
-                h.tau = self.length(1 - h.loss, h.q, C)
-            if h.tau > 0:
-                # sqrt(u), the root of the variance along x after the step
-                bend = h.tau * h.q * self.phi
-                root = 2 * h.q / (sqrt(bend * bend + 4 * h.q) + bend)
-                h.beta = h.tau * self.phi / (root + bend)
-                if not h.beta * h.q <= 1:  # overflow
-                    h.tau = h.beta = 0
-                gain += h.tau * short
-        return gain
+    cdef double pace(self, const Round* r, HalfSpace* h) noexcept nogil:
+        cdef double C = self.C * r.weight, short, root, bend
+        h.tau = h.beta = 0
+        short = self.phi * sqrt(h.q) - (1 - h.loss) if 0 < h.q < INFINITY else 0
+        if short > 0 and C > 0:
+            h.tau = self.length(1 - h.loss, h.q, C)
+        if h.tau > 0:
+            # sqrt(u), the root of the variance along x after the step
+            bend = h.tau * h.q * self.phi
+            root = 2 * h.q / (sqrt(bend * bend + 4 * h.q) + bend)
+            h.beta = h.tau * self.phi / (root + bend)
+            if not h.beta * h.q <= 1:  # overflow
+                h.tau = h.beta = 0
+        return h.tau * short if h.tau > 0 else 0
 
     cdef double length(self, double m, double v, double C) noexcept nogil:
         cdef double square = self.phi * self.phi, n, tau
