@@ -35,7 +35,11 @@ def test_included_code_is_there():
 
 def test_tests_that_pages_name_exist():
     pages = [*(ROOT / "docs").rglob("*.rst"), *ROOT.glob("*.md")]
-    named = {name for page in pages for name in re.findall(r"(tests/\w+/\w+\.py)::(\w+)", page.read_text("utf-8"))}
+    named = {
+        name
+        for page in pages
+        for name in re.findall(r"(tests/\w+/\w+\.py)(?:::|``, ``)(test_\w+)(?![\w.])", page.read_text("utf-8"))
+    }
     missing = [f"{file}::{test}" for file, test in named if f"def {test}(" not in (ROOT / file).read_text("utf-8")]
     assert named
     assert not missing
