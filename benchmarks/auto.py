@@ -34,7 +34,7 @@ def main() -> None:
             runners = {
                 who: Estimator(lambda work, make=make: make(), work).learn
                 for who, make in LEARNERS.items()
-                if name.isdecimal() or who != "all experts"  # which are the linear ones, where columns are many
+                if name.isdecimal() or who != "all experts"  # with many columns, these are the linear ones
             }
             if not name.isdecimal():
                 runners["Vowpal Wabbit"] = VowpalWabbit(work, Path(folder)).learn

@@ -31,7 +31,7 @@ def compiled(program: str, dtype: str) -> CDLL:
 
 
 def zeros(size: int, dtype: Any) -> np.ndarray:
-    """Weights from the start of a cache line."""
+    """Return zeroed weights, aligned to a cache line."""
     raw = np.zeros(size * np.dtype(dtype).itemsize + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + size * np.dtype(dtype).itemsize].view(dtype)

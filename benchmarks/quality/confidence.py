@@ -1,4 +1,4 @@
-"""How good probabilities, prediction sets and queries are on real streams, each judged before its example is learned.
+"""Quality of probabilities, prediction sets and queries on real streams, each evaluated before its example is learned.
 
 Log loss and calibration error of learners with nothing tuned stand next to the log loss of the best setting of Vowpal
 Wabbit's and river's logistic learners in hindsight. Vowpal Wabbit needs the extra `bench`.
@@ -28,7 +28,7 @@ from workloads import Workload
 
 COVERAGE = 0.9
 RATES = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0)  # of river
-MOST = 1_000_000  # stored values that river's learners pass over in some seconds
+MOST = 1_000_000  # stored values that river's learners process in a few seconds
 UPDATES = [
     *(f"-l {rate} --power_t {power}" for power, rate in product((0.5, 0), (0.02, 0.1, 0.5, 2, 8, 32, 128))),
     "--coin",
@@ -36,7 +36,7 @@ UPDATES = [
 
 
 def dicts(X: np.ndarray | csr_matrix) -> list[dict[int, float]]:
-    """Return the rows as river takes them."""
+    """Return the rows as dicts, for river."""
     if not issparse(X):
         return [dict(enumerate(row)) for row in X.tolist()]
     parts = zip(np.split(X.indices, X.indptr[1:-1]), np.split(X.data, X.indptr[1:-1]), strict=True)
@@ -96,7 +96,7 @@ def probabilities(name: str, X: np.ndarray | csr_matrix, y: np.ndarray) -> str:
 
 
 def sets(name: str, X: np.ndarray | csr_matrix, y: np.ndarray) -> str:
-    """Return one line of the table of prediction sets: of the stream, in calls of 20 rows."""
+    """Return one line of the table of prediction sets, for the stream in calls of 20 rows."""
     cells = []
     for options in ({}, {"by_class": True}):
         covering = PredictionSets(AROWClassifier(), COVERAGE, **options)
@@ -130,7 +130,7 @@ def split_conformal(name: str, X: np.ndarray | csr_matrix, y: np.ndarray) -> str
 
 
 def queries(name: str, X: np.ndarray | csr_matrix, y: np.ndarray) -> str:
-    """Return one line on selective sampling: mistakes, and labels asked for, for three values of b and all labels."""
+    """Return one line on selective sampling: mistakes and requested labels, for three values of b and for all labels."""
     cells = []
     for b in (0.03, 0.1, 0.3, float("inf")):
         sampler, mistakes = SelectiveSampler(stream.AROWClassifier(), b=b), 0

@@ -4,7 +4,7 @@
     python benchmarks/quality/measure.py TABLES RESULTS curved
     python benchmarks/quality/measure.py TABLES RESULTS ours
 
-What the file has is not measured again, but for `ours`. The peers do not depend on the code of this repository.
+Results in the file are not measured again, except for `ours`: peers do not depend on the code of this repository.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def streams(data: Path, only: list[str]) -> Iterator[Table]:
 
 
 def narrow(stream: Stream) -> Stream:
-    """Without the features that never occur, which would take room."""
+    """Return the rows without features that never occur, which would take memory."""
     X, y = stream
     return (csr_matrix(X)[:, np.unique(X.indices)], y) if issparse(X) else stream
 
@@ -74,7 +74,7 @@ def main() -> None:
     else:
         chosen = [t for t in tables(arguments.tables) if arguments.only is None or t.name in arguments.only]
     chosen.sort(key=lambda table: not table.held_out)
-    if arguments.group == "curved":  # Java starts, and compiles what is used often, before anything is timed
+    if arguments.group == "curved":  # Java starts and compiles frequent code before anything is timed
         peers.curved_peer("CapyMOA ARF", chosen[0].orders)
     for table, name, measure in jobs(arguments.group, chosen):
         key = f"{table.kind}/{table.name}"

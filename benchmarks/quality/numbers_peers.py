@@ -1,7 +1,7 @@
-"""Peers that predict numbers: linear ones with the best setting of a grid in hindsight, and curved ones as they come.
+"""Peers for regression: linear ones with the best setting of a grid in hindsight, and curved ones with defaults.
 
-Learning rates and C depend on the units of the target. So all peers get the target less its first value, divided by its
-standard deviation, which is known in hindsight only. Errors are mean absolute errors in units of that deviation.
+Learning rates and C depend on the units of the target. So all peers get the target minus its first value, divided by
+its standard deviation, which is known in hindsight only. Errors are mean absolute errors in units of that deviation.
 """
 
 import tempfile
@@ -55,7 +55,7 @@ def error_of(y: np.ndarray, predictions: np.ndarray) -> float:
 
 
 def running_mean(y: np.ndarray) -> float:
-    """The error of the mean of all targets so far, which every table's errors are given in."""
+    """Return the error of the mean of all targets so far, the unit of the errors of a table."""
     count = np.arange(len(y))
     return error_of(y, np.where(count, (np.cumsum(y) - y) / np.maximum(count, 1), 0.0))
 
@@ -78,7 +78,7 @@ def scikit_learn(models: dict[str, SGDRegressor], work: Workload) -> dict[str, f
 
 
 def progressive(model: SGDRegressor, work: Workload) -> np.ndarray:
-    """Predictions of rows before `SGDRegressor.partial_fit` learns them, by the compiled loop behind that method."""
+    """Return predictions of rows before `SGDRegressor.partial_fit` learns them, by the compiled loop of that method."""
     coef, intercept = np.zeros(work.X.shape[1]), 0.0
     found = np.full(len(work.y), np.inf)
     descend = partial(
@@ -134,7 +134,7 @@ CURVED = CAPYMOA_REGRESSORS | RIVER_REGRESSORS
 
 
 def linear_peer(name: str, streams: Sequence[Stream]) -> Best:
-    """The best setting of a linear peer on raw or standardized rows."""
+    """Return the best setting of a linear peer on raw or standardized rows."""
     errors: dict[str, list[float]] = {}
     for version, rows in raw_and_standardized(streams).items():
         for stream in rows:
@@ -144,6 +144,6 @@ def linear_peer(name: str, streams: Sequence[Stream]) -> Best:
 
 
 def curved_peer(name: str, streams: Sequence[Stream]) -> Best | None:
-    """A curved peer on the first rows of the first order."""
+    """Return the result of a curved peer on the first rows of the first order."""
     work = in_units(streams[0])
     return CURVED[name]([Workload("", work.X[:FIRST], work.y[:FIRST])])

@@ -1,4 +1,4 @@
-"""AutoClassifier and AutoRegressor as they come, on arrays and on dicts."""
+"""AutoClassifier and AutoRegressor with default parameters, on arrays and on dicts."""
 
 import time
 from collections.abc import Callable
@@ -66,7 +66,7 @@ def of_classes(order: Stream) -> dict[str, Any]:
 
 
 def areas(X: Any, y: np.ndarray) -> tuple[float, float]:
-    """The ROC AUC on the last third of what the first two thirds taught: of the model, and of its best expert."""
+    """Return the ROC AUC on the last third after training on the first two: of the model, and of its best expert."""
     n_learned = 2 * len(y) // 3
     model = AutoClassifier().partial_fit(X[:n_learned], y[:n_learned], classes=np.arange(2))
     rest, labels = X[n_learned:], y[n_learned:]
@@ -77,7 +77,7 @@ def areas(X: Any, y: np.ndarray) -> tuple[float, float]:
 def of_numbers(order: Stream) -> dict[str, Any]:
     X, y = order
     model, seconds = timed(lambda: AutoRegressor().partial_fit(X[:FIRST], y[:FIRST]))
-    unknown = abs(y[0])  # the loss of the first prediction, 0; peers are told the first target
+    unknown = abs(y[0])  # the loss of the first prediction, 0; peers know the first target
     first = (model.totals_.loss - unknown) / y.std() / min(FIRST, len(y))
     if len(y) > FIRST:
         model.partial_fit(X[FIRST:], y[FIRST:])

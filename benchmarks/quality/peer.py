@@ -1,4 +1,4 @@
-"""What a peer is: it learns a stream in each of its orders, and answers with the best setting of its grid."""
+"""The interface of a peer: it learns a stream in each of its orders, and returns the best setting of its grid."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from workloads import Workload
 
 
 class Best(NamedTuple):
-    """The setting with the least mean error over the orders, and that error in %."""
+    """The setting with the smallest mean error over the orders, and that error in %."""
 
     setting: str
     error: float

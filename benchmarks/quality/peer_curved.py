@@ -1,4 +1,4 @@
-"""River's learners of curved boundaries, one example at a time, as they come: there is little to tune online."""
+"""River's learners of curved boundaries with default parameters, one example at a time."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -8,7 +8,7 @@ from river import base, linear_model, multiclass, optim
 from scipy.sparse import csr_matrix, issparse
 from workloads import Workload
 
-MOST = 15_000  # stored values times columns of weights: what it passes over in some seconds
+MOST = 15_000  # stored values times columns of weights that it processes in a few seconds
 MODELS: dict[str, base.Classifier] = {
     **{
         f"logistic {rate:g}": linear_model.LogisticRegression(optim.SGD(rate))

@@ -1,6 +1,6 @@
 """scikit-learn's linear learners, by the compiled loop behind `SGDClassifier.partial_fit`.
 
-A call of `partial_fit` takes as long as hundreds of rows, most of it for checks. What it does after them, a pass over
+A call of `partial_fit` takes as long as hundreds of rows, most of it for checks. The work after the checks, a pass over
 the given rows by `_plain_sgd64` for each class, is called here directly. All settings of the grid learn the first order
 in blocks of rows that are predicted before they are learned. The three best of them then learn all orders in smaller
 blocks, and the best of these counts.
@@ -34,7 +34,7 @@ DESCENT = {
     f"{loss}, {name}": SGDClassifier(loss=loss, **rate)
     for loss, (name, rate) in product(("hinge", "log_loss"), (RATES | AVERAGED).items())
 }
-# PassiveAggressiveClassifier and Perceptron, the first of which is deprecated, are these.
+# These are PassiveAggressiveClassifier, which is deprecated, and Perceptron.
 PASSIVE_AGGRESSIVE = {
     f"C={C:g}{', averaged' * average}": SGDClassifier(learning_rate="pa1", eta0=C, penalty=None, average=average)
     for average, C in product((False, True), POWERS)
@@ -61,17 +61,17 @@ def _tuned(models: dict[str, SGDClassifier], works: Sequence[Workload]) -> Best:
 
 
 def _rough(work: Workload) -> Iterator[slice]:
-    """At most 1/20 of the rows before."""
+    """Return blocks of at most 1/20 of the rows before them."""
     return blocks(len(work.y), part=20)
 
 
 def _fine(work: Workload) -> Iterator[slice]:
-    """At most 1/500 of the rows before, or 1/100 if there are more than two classes, each of which takes a call."""
+    """Return blocks of at most 1/500 of the rows before them, or 1/100 for more than two classes (one call each)."""
     return blocks(len(work.y), part=500 if len(work.classes) == 2 else 100)
 
 
 def blocks(n_rows: int, part: int) -> Iterator[slice]:
-    """Slices of at most so large a part of the rows before them, and of at least one row."""
+    """Return slices of at most a given fraction of the rows before them, and of at least one row."""
     stop = 0
     while stop < n_rows:
         start, stop = stop, stop + max(1, stop // part)
@@ -85,7 +85,7 @@ def _errors(
 
 
 def _error(passes: "_Passes", work: Workload, parts: Iterator[slice]) -> float:
-    """In %; all rows are mistakes of weights that overflow."""
+    """Return the error in %; it is 100 if weights overflow."""
     mistakes = 0
     for rows in parts:
         X, y = work.X[rows], work.y[rows]
@@ -98,7 +98,7 @@ def _error(passes: "_Passes", work: Workload, parts: Iterator[slice]) -> float:
 
 
 class _Passes:
-    """What one `SGDClassifier.partial_fit` of the whole stream learns without shuffling, in as many calls as wanted.
+    """The result of one `SGDClassifier.partial_fit` of the whole stream without shuffling, in any number of calls.
 
     Calls of `partial_fit` do the same, unless weights are averaged: then they mix up the intercept and its average.
     """

@@ -11,7 +11,7 @@ from vowpal_wabbit import VowpalWabbit
 from workloads import Workload
 
 LOSSES = ("hinge", "logistic")
-# Rates of its adaptive updates, which fall (power_t 0.5, its default) or stay; and coin betting, which has no rate.
+# Rates of its adaptive updates, decreasing (power_t 0.5, the default) or constant; coin betting has no rate.
 RATES = {0.5: (0.1, 0.5, 2, 8, 32), 0: (0.02, 0.1, 0.5)}
 UPDATES = [*(f"-l {rate} --power_t {power}" for power, rates in RATES.items() for rate in rates), "--coin"]
 

@@ -1,4 +1,4 @@
-"""Peers that classify: linear ones with the best setting of a grid in hindsight, and curved ones as they come."""
+"""Peers for classification: linear ones with the best setting of a grid in hindsight, curved ones with defaults."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ FEW = 100  # columns of a table, which may have units; images and texts have mor
 
 
 def standardized(X: np.ndarray) -> np.ndarray:
-    """Rows less the mean and divided by the deviation of all rows so far, themselves included."""
+    """Return rows minus the mean and divided by the deviation of all rows so far, including themselves."""
     count = np.arange(1, len(X) + 1)[:, None]
     centered = X - X[0]
     mean = np.cumsum(centered, axis=0) / count
@@ -35,7 +35,7 @@ def standardized(X: np.ndarray) -> np.ndarray:
 
 
 def raw_and_standardized(streams: Sequence[Stream]) -> dict[str, list[Stream]]:
-    """The orders of a stream as they are and, for a table, standardized, by what that adds to a setting's name."""
+    """Return the orders of a stream, raw and, for a table, standardized, by a suffix of the setting's name."""
     if issparse(streams[0][0]) or streams[0][0].shape[1] > FEW:
         return {"": list(streams)}
     return {"": list(streams), ", standardized": [(standardized(X), y) for X, y in streams]}
@@ -48,7 +48,7 @@ def workload(stream: Stream) -> Workload:
 
 
 def linear_peer(name: str, streams: Sequence[Stream]) -> Best | None:
-    """The best setting of a linear peer on raw or standardized rows."""
+    """Return the best setting of a linear peer on raw or standardized rows."""
     found = []
     for version, rows in raw_and_standardized(streams).items():
         best = LINEAR[name]([workload(stream) for stream in rows])
@@ -59,6 +59,6 @@ def linear_peer(name: str, streams: Sequence[Stream]) -> Best | None:
 
 
 def curved_peer(name: str, streams: Sequence[Stream]) -> Best | None:
-    """A curved peer on the first rows of the first order."""
+    """Return the result of a curved peer on the first rows of the first order."""
     X, y = streams[0]
     return CURVED[name]([workload((X[:FIRST], y[:FIRST]))])

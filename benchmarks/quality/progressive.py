@@ -10,7 +10,7 @@ from streams import STREAMS, Stream
 from onmargin import AROWClassifier, NHERDClassifier, PassiveAggressiveClassifier, SCWClassifier
 
 GRID, R_GRID = [1.0, 100.0, 10.0, 0.3, 0.1, 0.03, 0.01, 0.001], [0.1, 0.01, 1.0, 10.0]
-# Each with the values of its one parameter to try; the first is the fixed setting.
+# Each with the values of its parameter to try; the first is the fixed setting.
 LEARNERS: dict[str, tuple[BaseEstimator, str, list[float]]] = {
     "PA-I, ovr": (PassiveAggressiveClassifier(strategy="ovr"), "C", GRID),
     "PA-I, joint": (PassiveAggressiveClassifier(), "C", GRID),
@@ -28,14 +28,14 @@ LEARNERS: dict[str, tuple[BaseEstimator, str, list[float]]] = {
 
 
 def error(model: BaseEstimator, stream: Stream) -> float:
-    """Mistakes on the way through the stream, %."""
+    """Return the progressive error in %."""
     X, y = stream
     totals = clone(model).partial_fit(X, y, classes=np.unique(y)).totals_
     return 100 * totals.mistakes / totals.rounds
 
 
 def cell(name: str, stream: Stream) -> str:
-    """The best of the values / the fixed one."""
+    """Return the error of the best value and of the fixed one."""
     model, parameter, values = LEARNERS[name]
     errors = [error(model.set_params(**{parameter: value}), stream) for value in values]
     return f"{min(errors):.2f}/{errors[0]:.2f}"

@@ -23,7 +23,7 @@ def mean(found: Found, name: str) -> float:
 
 
 def unit(found: Found) -> float:
-    """What errors are multiplied by: those of numbers are shown in % of the running mean's."""
+    """Return the factor for printed errors: those of regression are in % of the running mean's error."""
     return 100 / mean(found, "running mean") if "running mean" in found["ours"] else 1.0
 
 
@@ -45,7 +45,7 @@ def number(value: float) -> str:
 
 
 def cells(found: Found, peers: Sequence[str]) -> list[str]:
-    """The errors of peers, the least one in bold."""
+    """Return the errors of peers, the smallest one in bold."""
     errors = [error(found, peer) for peer in peers]
     shown = [number(unit(found) * value) for value in errors]
     return [f"**{cell}**" if value == np.nanmin(errors) else cell for cell, value in zip(shown, errors, strict=True)]
@@ -67,7 +67,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def summary(what: str, ratios: dict[str, float], limit: float) -> None:
-    """Say how many ratios are within a limit, their geometric mean, and the worst."""
+    """Return how many ratios are within a limit, their geometric mean, and the worst."""
     values = np.array(list(ratios.values()))
     worst = max(ratios, key=lambda key: ratios[key])
     print(

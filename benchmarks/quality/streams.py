@@ -1,7 +1,7 @@
 """Real streams, read in place from a folder of data sets.
 
 Text is a binary bag of lower-cased words, hashed to 2^20 features, in rows of norm 1; headers of messages are dropped.
-w8a is shuffled once, the others come in their order.
+w8a is shuffled once, the others keep their order.
 """
 
 import gzip
@@ -49,7 +49,7 @@ def elec(folder: Path) -> Stream:
 
 
 def reuters(folder: Path) -> Stream:
-    """Stories with exactly one of the ten most frequent topics."""
+    """Return stories with exactly one of the ten most frequent topics."""
     with gzip.open(folder / "reuters21578/reuters21578.jsonl.gz", "rt", encoding="utf-8") as file:
         stories = [json.loads(line) for line in file]
     frequent = Counter(topic for story in stories for topic in story["topics"]).most_common(10)
@@ -68,7 +68,7 @@ def newsgroups(folder: Path) -> Stream:
 
 
 def mail(user: str, folder: Path) -> Stream:
-    """The messages of one user in the order of their dates; the class is the folder into which each was filed."""
+    """Return the messages of one user by date; the class is the folder of each message."""
     with gzip.open(folder / f"enron_foldering/{user}.jsonl.gz", "rt", encoding="utf-8") as file:
         messages = [json.loads(line) for line in file]
     parts = ("from", "to", "cc", "subject", "body")

@@ -8,7 +8,7 @@ import numpy as np
 from streams import Stream
 
 ROWS = 5_000  # at most, of each table
-FIRST = 2_000  # rows of the first order that curved peers learn, some of which take milliseconds per row
+FIRST = 2_000  # rows of the first order for curved peers, some of which take milliseconds per row
 ORDERS = 3  # of a table whose order has no meaning
 
 
@@ -25,7 +25,7 @@ class Table(NamedTuple):
 
 
 def in_three_orders(stream: Stream) -> list[Stream]:
-    """The first rows of a table in random orders."""
+    """Return the first rows of a table in random orders."""
     X, y = stream
     orders = [np.random.default_rng(seed).permutation(len(y))[:ROWS] for seed in range(ORDERS)]
     return [(X[rows], y[rows]) for rows in orders]

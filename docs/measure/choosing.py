@@ -1,4 +1,4 @@
-"""The tables on the page "Which learner when". All are means over twenty shuffles of one pass over the data."""
+"""The tables of docs/choosing.rst. All are means over twenty shuffles of one pass over the data."""
 
 from math import inf
 

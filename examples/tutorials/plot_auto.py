@@ -7,7 +7,7 @@ hindsight*, with knowledge of all labels, is reported. ``AutoClassifier()`` runs
 see the same rows in the same order and predict each row before they learn it.
 
 The peers are river's, with and without a ``StandardScaler``. The datasets ship with scikit-learn and river.
-``benchmarks/quality/peers.py`` makes this comparison on 18 streams, with larger grids and with Vowpal Wabbit.
+``benchmarks/quality/measure.py`` makes this comparison on many more tables, with larger grids and more libraries.
 """
 
 import matplotlib.pyplot as plt
