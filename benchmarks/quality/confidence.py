@@ -130,7 +130,7 @@ def split_conformal(name: str, X: np.ndarray | csr_matrix, y: np.ndarray) -> str
 
 
 def queries(name: str, X: np.ndarray | csr_matrix, y: np.ndarray) -> str:
-    """Return one line on selective sampling: mistakes and requested labels, for three values of b and for all labels."""
+    """Return one line on selective sampling: mistakes and requested labels, for three values of b and all labels."""
     cells = []
     for b in (0.03, 0.1, 0.3, float("inf")):
         sampler, mistakes = SelectiveSampler(stream.AROWClassifier(), b=b), 0
