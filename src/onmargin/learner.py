@@ -269,9 +269,17 @@ class Learner(Part, Generic[SomeGeometry]):
         if calibration is not None and calibration.learning != on:
             calibration.learning, calibration.wait = on, 0
 
+    def mark_seen(self, *, seen: bool) -> None:
+        """Set whether the next rows were learned before, in an earlier pass.
+
+        How well they are predicted then says little about new rows: probabilities are not calibrated on them, and
+        models are not compared.
+        """
+        self._totals.seen = seen
+        self.calibrate(on=not seen)
+
     def close(self) -> None:
-        """Mark the end of repeated passes over the same rows: scores of the next rows can be used for calibration."""
-        self.calibrate(on=True)
+        """Mark the rows learned last as seen for the last time."""
 
     def record_mistakes(self, n: int) -> NDArray[np.bool_]:
         """Return an array into which the next n rounds write whether each was a mistake."""

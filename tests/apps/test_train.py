@@ -37,6 +37,15 @@ def test_records_are_learned_as_the_stream_model_learns_them(tmp_path):
     assert library.load(out).weights() == model.weights()
 
 
+def test_only_the_first_pass_compares_experts(tmp_path):
+    data = svmlight(tmp_path / "a.svm", 300)
+    for passes in (1, 3):
+        onmargin("train", data, "-o", tmp_path / f"{passes}", "--model", "AutoClassifier", "--passes", passes)
+    once, often = (library.load(tmp_path / f"{passes}") for passes in (1, 3))
+    assert often.totals_.rounds == 3 * once.totals_.rounds
+    assert often.experts_.loss.tolist() == once.experts_.loss.tolist()
+
+
 def test_many_files_are_one_stream(tmp_path):
     whole = svmlight(tmp_path / "whole.svm", 300)
     lines = whole.read_text().splitlines(keepends=True)

@@ -112,6 +112,14 @@ def test_certificate_is_refused_where_rounds_are_forgotten():
         certify(OnlineRidgeRegressor(forgetting=0.1), X, Y)
 
 
+@pytest.mark.parametrize("forecast", [False, True])
+def test_a_second_pass_changes_nothing(forecast):
+    once, passes = (OnlineRidgeRegressor(forecast=forecast, max_iter=n).fit(X, Y) for n in (1, 3))
+    assert_array_equal(passes.coef_, once.coef_)
+    assert_array_equal(passes.predict(X), once.predict(X))
+    assert passes.totals_.rounds == 3 * len(Y)
+
+
 def test_a_zero_row_changes_nothing():
     model = OnlineRidgeRegressor(fit_intercept=False, forecast=True).partial_fit(X, Y)
     before = model.coef_.copy(), model._learner.geometry.full()
@@ -154,7 +162,7 @@ def test_export():
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_shards_are_summed_exactly(fit_intercept):
     model = OnlineRidgeRegressor(fit_intercept=fit_intercept)
-    whole = clone(model).partial_fit(X, Y).partial_fit(X, Y)
+    whole = clone(model).partial_fit(X, Y)
     scale.fit(model, cut(sparse.csr_array(X), Y, 3), engine=LocalEngine(1), epochs=2)
     assert_allclose(model.coef_, whole.coef_, rtol=1e-8)
     assert_allclose(model.intercept_, whole.intercept_, rtol=1e-8)

@@ -263,6 +263,40 @@ def test_the_auto_classifier_beats_an_untuned_model():
     assert AutoClassifier().partial_fit(digits, labels).totals_.mistakes < 0.8 * plain
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        AutoClassifier(),
+        AutoClassifier(combine="leader"),
+        AutoRegressor(),
+        PassiveAggressiveClassifier(C="auto"),
+        PassiveAggressiveClassifier(C="auto", combine="hedge"),
+        PassiveAggressiveRegressor(C=[0.1, 1.0], combine="hedge"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_only_the_first_pass_compares_models(model, n_classes):
+    """Predictions of rows that were already learned favor models that memorize rows."""
+    y = CODES % n_classes
+    once, passes = (clone(model).set_params(max_iter=n, tol=None, shuffle=False).fit(X, y) for n in (1, 3))
+    name = "experts_" if type(model).__name__.startswith("Auto") else "sweep_"
+    for field in ("loss", "weights", "leader"):
+        np.testing.assert_array_equal(getattr(getattr(passes, name), field), getattr(getattr(once, name), field))
+    assert passes.totals_.rounds == 3 * once.totals_.rounds
+    more = passes.partial_fit(X, y)  # a call of its own: new examples as far as it can know
+    assert (getattr(more, name).loss > getattr(once, name).loss).any()
+
+
+def test_several_passes_do_not_overfit():
+    """A table of 150 noisy rows: the nonlinear experts can memorize it, the linear ones cannot."""
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((450, 12))
+    numbers = rows[:, 0] + rows[:, 1] + 1.5 * random.standard_normal(450)
+    seen, new = slice(150), slice(150, None)
+    assert AutoRegressor(random_state=0).fit(rows[seen], numbers[seen]).score(rows[new], numbers[new]) > 0.3
+
+
 @pytest.mark.parametrize("model", [AutoClassifier(combine="leader"), PassiveAggressiveClassifier(C="auto")])
 def test_certify_points_to_the_regret(model):
     with pytest.raises(NoTheorem, match="regret_bound"):

@@ -56,6 +56,7 @@ cdef struct Round:
     const double* y           # the target: one number, or several
     Py_ssize_t n_y
     double weight             # weight of the example, which scales C
+    bint seen                 # whether the rows were learned before, in an earlier pass
     double unit               # the unit of C, if the task sets one; otherwise 1
     const double* prices      # share of C that a step along the half-space of each row takes per length; NULL: 1
     double* s                 # the scores

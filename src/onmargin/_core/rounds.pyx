@@ -34,6 +34,7 @@ cdef class Totals:
         other.rounds, other.mistakes, other.updates = self.rounds, self.mistakes, self.updates
         other.loss, other.squared_loss, other.dual_value = self.loss, self.squared_loss, self.dual_value
         other.max_squared_norm, other.cost = self.max_squared_norm, self.cost
+        other.seen = self.seen
         other.calibration = None if self.calibration is None else self.calibration.__copy__()
         other.recorded, other.next_flag, other.flags_left = self.recorded, self.next_flag, self.flags_left
         return other
@@ -104,6 +105,7 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
     """Play one round with the rows, the target and the weight of the stage."""
     cdef Round* r = &stage.r
     cdef double gain
+    r.seen = totals.seen
     scores(geometry, r)                          # predict
     consult(task, geometry, totals, r)           # with its probability
     measure(geometry, r)

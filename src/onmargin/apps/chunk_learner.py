@@ -196,6 +196,8 @@ class ChunkLearner:
 
         With `judge` the examples are new, and prediction sets or intervals are updated with each before it is learned.
         """
+        if is_fitted(self.model):
+            self.model._learner.mark_seen(seen=not judge)
         learn = self._learn_judged if judge and self.wrapper is not None else self._learn_many
         if self.task == "tag":
             self._learn_sequences(chunk)

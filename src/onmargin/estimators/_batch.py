@@ -38,7 +38,7 @@ def _cycle(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], 
         estimator.n_iter_ += 1
         order_now = random.permutation(order) if estimator.shuffle else order
         estimator._learner.learn(rows, target, None, order_now, heed=True)
-        estimator._learner.calibrate(on=False)
+        estimator._learner.mark_seen(seen=True)
 
 
 def _take_largest(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], step: TargetLoss) -> None:

@@ -267,6 +267,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             try:
                 yield plan
                 self._model.learner.close()
+                self._model.learner.mark_seen(seen=False)
             except BaseException:
                 self.__dict__ = before
                 raise
@@ -454,7 +455,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             before = learner.totals
             order = random.permutation(everything if train is None else train) if self.shuffle else train
             play(None if order is None else order.astype(np.intp))
-            learner.calibrate(on=False)  # scores of examples already learned would be overconfident
+            learner.mark_seen(seen=True)
             after = learner.totals
             loss = (after.loss - before.loss) / max(after.rounds - before.rounds, 1)
             quality = -loss if judge is None else judge()

@@ -64,7 +64,8 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     holds for the rounds in which it was active ([SLEEPING]). There is no such bound for ``combine="leader"``.
     Standardized values of the row after t others are clipped to :math:`\pm\sqrt t`. Example and class weights
     multiply the steps and the mistakes that determine the votes, so the bound is one on weighted mistakes;
-    :math:`\eta` is then at most 0.2 divided by the largest weight.
+    :math:`\eta` is then at most 0.2 divided by the largest weight. `fit` compares the experts in its first pass only,
+    because an expert that memorizes examples would win the later ones; ``partial_fit`` takes all examples for new ones.
 
     References
     ----------
@@ -138,7 +139,8 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
     The sum of absolute errors exceeds that of the best expert by at most ``regret_bound`` ([ADAHEDGE] theorem 8),
     because the absolute error of a mean is at most the mean of the absolute errors. For an expert that is suspended at
     times, this holds for the rounds in which it was active ([SLEEPING]). There is no such bound for
-    ``combine="leader"``.
+    ``combine="leader"``. `fit` compares the experts in its first pass only, because an expert that memorizes examples
+    would win the later ones; ``partial_fit`` takes all examples for new ones.
 
     References
     ----------

@@ -30,8 +30,7 @@ class OnlineRidgeRegressor(RegressorMixin, LinearRegressor, OnlineRidgeOptions):
     Parameters
     ----------
     max_iter : int, default=1
-        Maximum number of passes that `fit` makes. The first one gives the solution; with more passes each example
-        counts that many times.
+        Maximum number of passes that `fit` makes. The first one gives the solution, and later ones do not change it.
     tol : float or None, default=None
         `fit` stops after `n_iter_no_change` passes in a row whose mean loss did not improve on the best so far by at
         least `tol`. If None, all `max_iter` passes are made.

@@ -233,7 +233,8 @@ class _Run:
         """Make one pass over every shard, and mix the results into the trained model."""
         start = Learned.of(trained)
         mixture = Mixture(start, trained._learner.geometry, trained._learner.task)
-        for place, learned in enumerate(engine.map(_learn, self._shards, _sent(trained))):
+        learn = _learn if epoch == 1 else _learn_again
+        for place, learned in enumerate(engine.map(learn, self._shards, _sent(trained))):
             shard = self._shards[place].name
             if learned.shapes() != start.shapes():
                 raise ValueError(f"{shard} has features or labels that it did not have when it was first read")
@@ -304,13 +305,19 @@ def _survey(shard: Shard, sent: Bytes) -> Findings:
     return found
 
 
-def _learn(shard: Shard, sent: Bytes) -> Learned:
+def _learn(shard: Shard, sent: Bytes, *, seen: bool = False) -> Learned:
     """Make one pass over a shard, starting from the shared model; runs in a worker."""
     learner = batch_learner(from_bytes(sent.data))
+    learner.model._learner.mark_seen(seen=seen)
     with _naming(shard):
         for batch in shard.batches():
             learner.learn(batch)
     return Learned.of(learner.model)
+
+
+def _learn_again(shard: Shard, sent: Bytes) -> Learned:
+    """Make another pass over a shard."""
+    return _learn(shard, sent, seen=True)
 
 
 def _hand_over(trained: Any, model: Any) -> None:

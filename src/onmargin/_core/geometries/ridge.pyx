@@ -26,7 +26,8 @@ cdef class Ridge(Euclidean):
         argmin_u  alpha |u|^2 / 2 + sum (y - u.x)^2 / 2,
 
     the ridge regression on all rounds so far ([PD] sec. 3, follow the regularized leader). All columns share A, which
-    is maintained by rank-one updates, O(n^2) per round. Example weights multiply the squared errors.
+    is maintained by rank-one updates, O(n^2) per round. Example weights multiply the squared errors. Rows that were
+    learned in an earlier pass change nothing: the solution contains them.
 
     With `forgetting` f, a round counts (1 - f)^s after s others: A grows by 1 / (1 - f) after each round. alpha decays
     the same way, and A would grow without bound in directions that no longer occur. Therefore the penalty of one
@@ -187,6 +188,9 @@ cdef class Ridge(Euclidean):
         cdef Py_ssize_t c, k
         cdef bint known = self.forecasts and self.bias == self.bias  # whether the scores have computed A x
         Euclidean.measure(self, r)
+        if r.seen:
+            memset(self.u, 0, self.size * sizeof(double))
+            return
         if not known:
             self.lay_out(r.x, self.x)
             self.q = self.product(self.x, self.u) * r.weight

@@ -93,7 +93,8 @@ cdef class SeveralSequences(Several):
                 vote_for_path(self.task.predicted, own, self.votes.v[m], self.tally)
         verdict = self.judgement(r) if self.hedge else r.sequence.models[self.votes.leader]
         r.mistake, r.loss, r.squared_loss, r.cost = verdict.mistake, verdict.loss, verdict.squared_loss, verdict.cost
-        self.votes.weigh(r.weight)
+        if not r.seen:
+            self.votes.weigh(r.weight)
 
     cdef Round judgement(self, const Round* r) noexcept nogil:
         """Return the round of the vote."""

@@ -32,6 +32,8 @@ cdef class Several(Task):
 
     With `groups`, models that cannot matter for now sleep: they are neither scored nor moved.
 
+    Rows that were learned in an earlier pass do not count in the comparison: a model that memorizes rows would win.
+
     Of classes, two are candidates: the one with the most votes, and the one with the best mean of the scores of all
     models, each in units of its own and weighted like its vote (see `Grading.blend`). The candidate predicts that has
     made fewer mistakes so far. Where the mean predicted, it has made at most MOST_BEHIND mistakes more than the votes
@@ -278,6 +280,7 @@ cdef class Several(Task):
         self.judge.constrain(&own)
         if self.grading is not None:
             self.compare(r, &own)
+        if self.grading is not None and not r.seen:
             self.grading.observe(r, self.s, self.votes.naps_of.awake)
         if self.scale is not None:
             self.scale.measure(r)
@@ -286,6 +289,8 @@ cdef class Several(Task):
         if self.targets.tempered:
             distance = self.targets.temper(distance)
         self.first.constrain(r, &own, self.s, self.place, 0, self.votes)
+        if r.seen:
+            return
         self.votes.weigh(r.weight)
         if self.votes.changed:
             self.mark()
@@ -305,7 +310,7 @@ cdef class Several(Task):
         mean.s = self.blended
         clear(&mean)
         self.judge.constrain(&mean)
-        more = r.weight * (<double>mean.mistake - <double>own.mistake)
+        more = 0 if r.seen else r.weight * (<double>mean.mistake - <double>own.mistake)
         self.behind[0] = finite(self.behind[0] + more)
         if predicts:
             self.behind[1] = finite(self.behind[1] + more)
