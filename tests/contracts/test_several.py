@@ -166,6 +166,16 @@ def test_scores_of_votes_rank_as_well_as_those_of_the_leader():
     assert areas[0] > areas[1] - 0.005
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_two_classes_have_the_same_order_by_probability_and_by_score(seed):
+    random = np.random.default_rng(seed)
+    rows = random.standard_normal((400, 4))
+    model = AutoClassifier().partial_fit(rows, rows[:, 0] * rows[:, 1] + random.standard_normal(400) > 0)
+    new = random.standard_normal((200, 4))
+    by_score = model.predict_proba(new)[model.decision_function(new).argsort(), 1]
+    assert (np.diff(by_score) >= -1e-12).all()
+
+
 def test_numbers_are_weighted_means():
     model = AutoRegressor(experts="linear").partial_fit(X, X[:, 0] * 100)
     standing = model.experts_

@@ -32,12 +32,15 @@ def same(compiled, twin):
 
 
 def evidence(model, x):
-    """Return the scores for the prediction of a row: those of the leading model, and those of the vote."""
+    """Return the scores that probabilities use: of the leading model and of the vote; of the vote if two classes."""
     task, scores = model._learner.task, model._learner.scores(as_rows(x))
     if model._model.combined is None:
         return scores[0], None
     leading = scores[0, task.places[task.leader] :][: task.width]
-    return leading, task.combine(scores)[0] if task.hedge else None
+    if not task.hedge:
+        return leading, None
+    vote = task.combine(scores)[0]
+    return (vote, None) if task.width == 1 else (leading, vote)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -60,7 +63,8 @@ def test_rounds(model, n_classes):
     nothing = np.zeros(1 if n_classes == 2 else n_classes)
     combined = model._model.combined
     # While scores are 0, all models vote for the second of two classes, or for the first of more.
-    twin.learn(int(y[0]), nothing, np.eye(len(nothing))[0] if combined is not None and combined.hedge else None)
+    first = np.eye(len(nothing))[0] if combined is not None and combined.hedge else None
+    twin.learn(int(y[0]), *((nothing, first) if first is None or n_classes > 2 else (first, None)))
     for t in range(1, len(y)):
         s, v = evidence(model, X[t : t + 1])
         shown = model.predict_proba(X[t : t + 1])[0]

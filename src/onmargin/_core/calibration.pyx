@@ -1,7 +1,8 @@
 """Probabilities of classes, calibrated on the stream itself.
 
 The scores of a round are computed before its example is learned, so no hold-out set is needed. With s_k
-the score of class k and v_k the score of the vote, if several models vote and s is the score of the leading one,
+the score of class k and v_k the score of the vote, if several models vote on more than two classes and s is the score
+of the leading one,
 
     p_k = softmax_k(a s_k / dev(s) + b v_k / dev(v) + c_k).
 

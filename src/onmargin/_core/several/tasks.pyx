@@ -241,7 +241,10 @@ cdef class Several(Task):
         cdef Evidence found = Evidence(s + self.place[self.votes.leader], NULL, self.width)
         if self.hedge:
             self.poll(s, room)
-            found.v = room
+            if self.width == 1:  # so that two classes have the same order by probability and by score
+                found.s = room
+            else:
+                found.v = room
         return found
 
     cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil:
