@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from onmargin._core.files.checksum import add_words
 from onmargin.apps.columns import RowFeatures
 from onmargin.apps.formats import Settings
+from onmargin.apps.label_sets import labels_present, split_labels
 from onmargin.io import ReadError, prefetch
 from onmargin.io.grouping import grouped
 from onmargin.io.svmlight import SparseRows
@@ -184,7 +185,7 @@ def read_chunks(
             chunks = (Chunk(X, y) for X, y, _ in records)
         else:
             made = settings.row_features()
-            chunks = (_chunk(group, settings, made) for group in grouped(records, size))
+            chunks = (_chunk(group, settings, made, labelled) for group in grouped(records, size))
         # A thread that waits for a pipe cannot be stopped.
         for chunk in chunks if path == "-" else prefetch(chunks):
             yield from _cut(chunk, size)
@@ -200,10 +201,15 @@ def _cut(chunk: Chunk, size: int) -> Iterator[Chunk]:
         yield chunk.part(start, stop)
 
 
-def _chunk(group: list[Any], settings: Settings, features: RowFeatures | None) -> Chunk:
+def _chunk(group: list[Any], settings: Settings, features: RowFeatures | None, labelled: bool) -> Chunk:
     x, y = list(map(itemgetter(0), group)), list(map(itemgetter(1), group))
     if settings.kind == "sequences":
         return Chunk(x, None if y[0] is None else y)
+    if labelled and settings.labels:
+        y = [labels_present(row, settings.labels) for row in x]
+    elif labelled and settings.label_separator is not None:
+        cells = (row.get(settings.label) if label is None else label for row, label in zip(x, y, strict=True))
+        y = [split_labels(cell, settings.label_separator) for cell in cells]
     weights = list(map(itemgetter(2), group))
     examples = x if features is None else list(map(features, x))
     return Chunk(examples, y, None if set(weights) == {1.0} else weights, x)

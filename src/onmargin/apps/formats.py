@@ -17,6 +17,8 @@ TABLES = ("csv", "arrow", "arff", "json", "jsonl")
 # The formats that each command-line option applies to. For other formats it would have no effect.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "label": (*TABLES, "mbox", "conll", "conllu"),
+    "labels": TABLES,
+    "label_separator": TABLES,
     "weight": TABLES,
     "text": TABLES,
     "ignore": TABLES,
@@ -37,16 +39,19 @@ TEXT_PARAMETERS = ("lowercase", "ngrams", "weighting", "normalize", "idf")
 class Settings:
     """Settings for reading files. A model file stores them, so that later files are read in the same way.
 
-    `label` and `weight` are columns of a table. `texts`, `ignored`, `only` and `crossed` control the other columns
-    (`RowFeatures`), `text_options` controls how texts are read, and `table` has the columns used in training. `flat` is
-    for JSON: whether features are next to the label. `columns` is the number of columns of a token besides its label,
-    and `templates` are the templates of its features; if empty, the default ones. `multilabel` means that rows of
-    numbers have any number of labels, and `dtype` is the type of such rows. If `hash` is not 0, their indices are
-    hashed to this many bits.
+    `label` and `weight` are columns of a table. If there are `labels`, each is a column that says whether an example
+    has the label of that name; a `label_separator` separates several labels in one column. `texts`, `ignored`, `only`
+    and `crossed` control the other columns (`RowFeatures`), `text_options` controls how texts are read, and `table` has
+    the columns used in training. `flat` is for JSON: whether features are next to the label. `columns` is the number of
+    columns of a token besides its label, and `templates` are the templates of its features; if empty, the default ones.
+    `multilabel` means that rows of numbers have any number of labels, and `dtype` is the type of such rows. If `hash`
+    is not 0, their indices are hashed to this many bits.
     """
 
     format: str
     label: str | None = None
+    labels: Sequence[str] = ()
+    label_separator: str | None = None
     weight: str | None = None
     texts: Sequence[str] = ()
     ignored: Sequence[str] = ()
@@ -91,13 +96,22 @@ class Settings:
     def is_table(self) -> bool:
         return self.format in TABLES and (self.flat or self.format not in {"json", "jsonl"})
 
+    @property
+    def separated(self) -> list[str]:
+        """Return the column that has several labels, if there is one."""
+        return [] if self.label is None or self.label_separator is None else [self.label]
+
     def read(self, source: Any, *, labelled: bool = True) -> Reader[Any]:
-        """Return a reader of the records of a source; without `labelled`, the source has no labels."""
-        return FORMATS[self.format].read(source, self, labelled)
+        """Return a reader of the records of a source; without `labelled`, the source has no labels.
+
+        Columns with sets of labels are read with the others, by `label_sets`.
+        """
+        return FORMATS[self.format].read(source, self, labelled and self.label_separator is None)
 
     def row_features(self) -> RowFeatures | None:
         """Return the converter of rows to examples, or None if rows are used unchanged."""
-        if not (self.texts or self.ignored or self.only or self.crossed or self.bare):
+        of_labels = [*self.labels, *self.separated]
+        if not (self.texts or self.ignored or self.only or self.crossed or self.bare or of_labels):
             return None
         from onmargin.features.records import RecordFeatures
 
@@ -105,7 +119,7 @@ class Settings:
         if "ngrams" in options:
             options["ngrams"] = tuple(options["ngrams"])
         return RowFeatures(
-            frozenset(self.ignored),
+            frozenset({*self.ignored, *of_labels}),
             frozenset(self.only),
             {column: self.text_names.get(column, column) for column in self.texts},
             tuple(self.crossed),
@@ -145,7 +159,7 @@ def _read_csv(source: Any, settings: Settings, labelled: bool) -> Reader[Any]:
         weight=_place(settings.weight, settings),
         delimiter=settings.delimiter or ",",
         header=settings.header,
-        text=settings.texts,
+        text=[*settings.texts, *settings.separated],
         quote=settings.quote,
         decimal=settings.decimal,
         thousands=settings.thousands,

@@ -49,6 +49,7 @@ def examples(
         labelled = has_labels(own, path)
         if labels and not labelled:
             column = f" in a column {own.label!r}: name the column with --label" if own.is_table else ""
+            column = f": it must have the columns {listed(own.labels)}" if own.labels else column
             raise Failure(f"{path} has no labels{column}")
         if missing := missing_columns(path, own):
             warn(f"{path} has no column {listed(missing)}, which the model has learned from", strict=strict)

@@ -13,6 +13,7 @@ import click
 from onmargin.apps.columns import LABELS, is_label, is_text, judge
 from onmargin.apps.failure import Failure, listed
 from onmargin.apps.formats import OPTIONS, TABLES, Settings
+from onmargin.apps.label_sets import says_yes_or_no
 from onmargin.io import ReadError
 from onmargin.io.csv_look import first_row
 from onmargin.io.guess import first_lines, guess_format, head, plain_name
@@ -58,7 +59,7 @@ class Look(NamedTuple):
             if settings.thousands is not None:
                 parts.append(f"thousands mark {settings.thousands!r}")
         if settings.is_table:
-            parts.append(f"label {settings.label!r}")
+            parts.append(f"label {listed(settings.labels) if settings.labels else repr(settings.label)}")
             if settings.texts:
                 parts.append(f"text {', '.join(map(repr, settings.texts))}")
         return ", ".join(parts)
@@ -78,7 +79,7 @@ def check_options(given: Mapping[str, Any], format: str) -> None:
     """Raise an error for options that have no effect on files of a format."""
     useless = [name for name in named_options(given) if format not in OPTIONS[name]]
     if useless:
-        name = useless[0].replace("_", "-")
+        name = useless[0].replace("_", "-").replace("labels", "label")
         flag = "--header or --no-header" if name == "header" else f"--{name}"
         raise click.UsageError(f"{flag} has no effect on {format} files; it is for {', '.join(OPTIONS[useless[0]])}")
 
@@ -118,9 +119,11 @@ def _check_token_label(format: str, label: str | None) -> None:
 
 
 def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> Look:
-    label = given.get("label")
+    label, labels = given.get("label"), tuple(given.get("labels") or ())
     texts, ignored, only, crossed = (tuple(given.get(option) or ()) for option in ("text", "ignore", "only", "cross"))
-    settings = replace(settings, texts=texts, ignored=ignored)
+    settings = replace(
+        settings, texts=texts, ignored=ignored, labels=labels, label_separator=given.get("label_separator")
+    )
     if settings.format == "csv":
         settings = csv_settings(path, settings, given)
     if settings.format in {"json", "jsonl"}:
@@ -135,15 +138,18 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
         raise Failure(f"{path} is empty")
     _check_columns(given, names)
     rows = _sample(path, replace(settings, label=None))
-    label = label or _guess_label([name for name in names if name not in texts], rows, settings)
-    taken = {label, settings.weight}
+    if labels:
+        _check_label_columns(labels, rows)
+    else:
+        label = label or _guess_label([name for name in names if name not in texts], rows, settings)
+    taken = {label, settings.weight, *labels}
     kept = [name for name in only or names if name not in taken and name not in ignored]
     judged = judge(rows, [name for name in kept if name not in texts])
     left_out = {} if only else judged.left_out
     table = [name for name in kept if name not in left_out]
     if not table:
         useless = "".join(f"; {name!r} is left out ({reason})" for name, reason in left_out.items())
-        raise Failure(f"{path} has no column to learn from besides the label {label!r}{useless}")
+        raise Failure(f"{path} has no column to learn from besides the label {listed(labels or [str(label)])}{useless}")
     settings = replace(
         settings,
         label=label,
@@ -210,7 +216,18 @@ def settings_for(path: str, settings: Settings, format: str | None, given: Mappi
     format = guessed(path, format or (settings.format if path == "-" else None))
     check_options(given, format)
     _check_token_label(format, given.get("label"))
-    own = replace(settings, format=format, label=given.get("label") or settings.label)
+    if settings.labels and given.get("labels") and {*settings.labels} != {*given["labels"]}:
+        raise click.UsageError(f"the labels of the model are the columns {listed(settings.labels)}: leave --label out")
+    if settings.labels and (given.get("label") or given.get("label_separator")):
+        raise click.UsageError(f"the labels of the model are the columns {listed(settings.labels)}: leave --label out")
+    if given.get("labels") and not settings.labels:
+        raise click.UsageError("the model has learned from one column of labels: give one --label")
+    own = replace(
+        settings,
+        format=format,
+        label=given.get("label") or settings.label,
+        label_separator=given.get("label_separator") or settings.label_separator,
+    )
     if format == "csv":
         if settings.format == "csv":  # numbers are written as in the training data
             marks: dict[str, Any] = {"decimal": settings.decimal, "thousands": settings.thousands}
@@ -298,14 +315,27 @@ def table_columns(path: str, settings: Settings) -> list[str]:
 
 def _check_columns(given: Mapping[str, Any], names: Sequence[str], but: Collection[str] = ()) -> None:
     """Raise an error for named columns that do not exist."""
-    for option in ("label", "weight", "text", "ignore", "only", "cross"):
+    for option in ("label", "labels", "weight", "text", "ignore", "only", "cross"):
         value = given.get(option)
         if value is None or option in but:
             continue
         wanted = [value] if isinstance(value, str) else [n for v in value for n in ([v] if isinstance(v, str) else v)]
         for name in wanted:
             if name not in names:
-                raise Failure(f"there is no column {name!r} for --{option}; the columns are {listed(names)}")
+                flag = "label" if option == "labels" else option
+                raise Failure(f"there is no column {name!r} for --{flag}; the columns are {listed(names)}")
+
+
+def _check_label_columns(labels: Sequence[str], rows: Sequence[Any]) -> None:
+    """Raise an error if one of several label columns does not say whether its label is present."""
+    for name in labels:
+        for row in rows:
+            if name in row and not says_yes_or_no(row[name]):
+                raise Failure(
+                    f"each of several --label columns says whether an example has the label of that name, with 0 or 1, "
+                    f"or yes or no; {name!r} has {row[name]!r:.60}. For other targets train one model per column, and "
+                    "leave out the other columns with --ignore"
+                )
 
 
 def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) -> str:
@@ -328,6 +358,8 @@ def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) 
 
 def has_labels(settings: Settings, path: str) -> bool:
     """Return whether a file has labels, from its first line or columns; most formats make it explicit."""
+    if settings.labels:
+        return {*settings.labels} <= {*table_columns(path, settings)}
     if settings.format in {"arrow", "arff", "csv"}:
         return settings.label in table_columns(path, settings)
     if settings.format == "svmlight":

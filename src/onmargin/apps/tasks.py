@@ -32,6 +32,8 @@ def _number(label: Any) -> float:
 
 
 def _set(labels: Any) -> list[Any]:
+    if isinstance(labels, dict):
+        raise ValueError(f"each of several --label columns must have 0 or 1, or yes or no; got {labels!r:.60}")
     if not isinstance(labels, list | tuple):
         raise ValueError(f"labels to rank must be a list; got {labels!r:.60}. For one label use --task classify")
     return [whole(label) for label in labels]
@@ -61,7 +63,7 @@ def guess_task(chunk: Chunk, settings: Settings) -> str:
         raise Failure(
             "the examples have no labels: use --task novelty for novelty detection, or name the label with --label"
         )
-    if any(isinstance(label, list | tuple) for label in labels):
+    if any(isinstance(label, list | tuple | dict) for label in labels):
         return "rank"
     n_different = len(set(labels))
     numbers = all(isinstance(label, int | float) for label in labels)

@@ -71,6 +71,8 @@ class Request:
             if format != formats[first]:
                 raise Failure(f"{first} is {formats[first]} and {path} is {format}: a model learns from one format")
         task = task_of(self.model, self.task)
+        if task not in {None, "rank"} and (self.reading.get("labels") or self.reading.get("label_separator")):
+            raise click.UsageError(f"several labels per example are for --task rank; the task here is {task}")
         dtype = self.parameters.get("dtype")
         if dtype is None:
             dtype = "float32" if task in {None, "tag"} else row_type(self.model, task, self.parameters)

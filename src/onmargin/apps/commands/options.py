@@ -19,8 +19,15 @@ format_option = click.option(
 )
 label_option = click.option(
     "--label",
+    multiple=True,
     metavar="COLUMN",
-    help="Column or JSON key of the label, header of a mail, or column number of CoNLL (default: the last column).",
+    help="Column or JSON key of the label, header of a mail, or column number of CoNLL (default: the last column). If "
+    "repeated, each column says whether an example has the label of that name.",
+)
+separator_option = click.option(
+    "--label-separator",
+    metavar="TEXT",
+    help="Separator of several labels in the label column of a table, such as a comma.",
 )
 text_option = click.option(
     "--text",
@@ -76,11 +83,21 @@ def reading(command: Any) -> Any:
         click.option("--weight", metavar="COLUMN", help="Column of a table with the weights of the examples."),
     ):
         command = option(command)
-    return table_options(command)
+    return table_options(separator_option(command))
 
 
 def check_reading(**given: Any) -> dict[str, Any]:
-    """Check and return the given options for reading files."""
+    """Check and return the given options for reading files; several columns of labels become `labels`."""
+    columns = given.pop("label", ())
+    given["label"] = columns[0] if len(columns) == 1 else None
+    if len(columns) > 1:
+        given["labels"] = columns
+    if given.get("label_separator") is None:
+        given.pop("label_separator", None)  # checkpoints of earlier versions do not have it
+    elif not given["label_separator"]:
+        raise click.BadParameter("one character or more", param_hint="--label-separator")
+    elif len(columns) > 1:
+        raise click.UsageError("--label-separator is for one column with several labels: give one --label")
     for name in ("delimiter", "decimal", "thousands"):
         if given.get(name) is not None:
             given[name] = {"\\t": "\t", "tab": "\t", "space": " "}.get(given[name], given[name])

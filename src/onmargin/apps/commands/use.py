@@ -13,6 +13,7 @@ from onmargin.apps.commands.options import (
     force,
     format_option,
     model_file,
+    separator_option,
     strict_option,
     table_options,
 )
@@ -79,6 +80,7 @@ def predict(
 @abstain_option
 @strict_option
 @format_option
+@separator_option
 @table_options
 @as_json
 def evaluate(
