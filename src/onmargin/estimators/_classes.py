@@ -38,8 +38,8 @@ def nearest_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     """Return the index of each label among the sorted classes; arbitrary for an unknown label."""
     last = len(classes) - 1
     if len(y) > FEW and are_consecutive(y, classes):
-        codes: NDArray[np.intp] = np.clip(y - classes[0], 0, last)
-        return codes
+        codes: NDArray[np.intp] = y - classes[0]
+        return np.clip(codes, 0, last, out=codes)
     return np.minimum(classes.searchsorted(y), last)
 
 
