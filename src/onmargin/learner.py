@@ -288,6 +288,11 @@ class Learner(Part, Generic[SomeGeometry]):
         return mistakes
 
     @property
+    def rounds(self) -> int:
+        """Number of rounds so far."""
+        return self._totals.rounds
+
+    @property
     def totals(self) -> Totals:
         """The current totals."""
         return Totals(**self._totals.__getstate__())

@@ -33,7 +33,8 @@ cdef class Totals:
 
 cdef class Stage:
     cdef Round r
-    cdef tuple owners
+    cdef object owner       # of the memory of all parts
+    cdef Py_ssize_t n_rows  # at most, of a trial
 
     cdef inline void clear(self) noexcept nogil:
         """Clear the half-spaces and losses of a round."""

@@ -76,19 +76,19 @@ cdef class Stage:
         cdef Py_ssize_t rows = 1 if trials is None else int(np.diff(trials).max(initial=0))
         cdef Py_ssize_t width = rows * geometry.n_scores
         cdef Py_ssize_t halfspaces = width + 1  # at most one per score, and one more for a calibration label
-        self.owners = (
-            np.zeros(rows * sizeof(Row), np.uint8),
-            np.zeros(halfspaces * sizeof(HalfSpace), np.uint8),
-            np.zeros(3 * width + geometry.n_spare + (0 if step is None else step.room(halfspaces))),
-            np.zeros(rows, np.int32),
-        )
-        self.r.x = <Row*>address(self.owners[0], "B", self.owners[0].size, writable=True)
-        self.r.halfspaces = <HalfSpace*>address(self.owners[1], "B", self.owners[1].size, writable=True)
-        self.r.s = <double*>address(self.owners[2], "d", self.owners[2].size, writable=True)
+        cdef Py_ssize_t room = 0 if step is None else step.room(halfspaces)
+        # All in one array of doubles; the last part, of int32, takes half of one per row.
+        cdef Py_ssize_t size = rows * sizeof(Row) // 8 + halfspaces * sizeof(HalfSpace) // 8 + 3 * width + rows
+        size += geometry.n_spare + room
+        self.owner = np.zeros(size)
+        self.n_rows = rows
+        self.r.x = <Row*>address(self.owner, "d", size, writable=True)
+        self.r.halfspaces = <HalfSpace*>(self.r.x + rows)
+        self.r.s = <double*>(self.r.halfspaces + halfspaces)
         self.r.change = self.r.s + width
         self.r.predicted = self.r.change + width + geometry.n_spare
         self.r.work = self.r.predicted + width
-        self.r.sequence.rival = <int32_t*>address(self.owners[3], "i", rows, writable=True)
+        self.r.sequence.rival = <int32_t*>(self.r.work + room)
         self.r.weight = self.r.unit = self.r.n_rows = self.r.n_y = 1
 
 
@@ -163,10 +163,10 @@ def play(
     cdef Round* r = &stage.r
     cdef const Vec* vec = vec_for(X.itemsize)
     cdef bint sound = True
-    task.reserve(len(stage.owners[3]), geometry.n_scores)
+    task.reserve(stage.n_rows, geometry.n_scores)
     seat(task, geometry)
     if trials is not None:
-        geometry.reserve(len(stage.owners[3]), X.most_stored(trials))
+        geometry.reserve(stage.n_rows, X.most_stored(trials))
     cdef Py_ssize_t n_trials = X.n_rows if trials is None else len(trials) - 1
     cdef Py_ssize_t t, i, j, n = n_trials if order is None else len(order)
     cdef Py_ssize_t* row_of = NULL if trials is None else <Py_ssize_t*>address(trials, "lq", n_trials + 1)

@@ -20,7 +20,7 @@ from onmargin.models.described import described
 from onmargin.models.joint_features import Features, Indexed, Named, features_like
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.structure_checks import check_model, cost_of
-from onmargin.models.structures import Example, StructureOptions, noted, play_round
+from onmargin.models.structures import Example, StructureOptions, note, noted, play_round
 
 
 @described
@@ -344,8 +344,13 @@ class StructuredPredictor(Estimator, StructureOptions):
 
     def _play(self, examples: list[Example], weight: Vector | None, order: Offsets | None = None) -> None:
         """Play one round for each example, in the given order; those of weight 0 are skipped."""
-        for i in range(len(examples)) if order is None else order.tolist():
-            if weight is None or weight[i] > 0:
-                with noted(i):
-                    example_weight = None if weight is None else weight[i : i + 1]
-                    play_round(self, self._features, self._learner, examples[i], example_weight)
+        i = 0
+        try:
+            for i in range(len(examples)) if order is None else order.tolist():
+                if weight is None:
+                    play_round(self, self._features, self._learner, examples[i])
+                elif weight[i] > 0:
+                    play_round(self, self._features, self._learner, examples[i], weight[i : i + 1])
+        except Exception as error:
+            note(error, i)
+            raise

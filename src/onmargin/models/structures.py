@@ -78,13 +78,18 @@ class StructureOptions:
         return Plan(task=lambda labels: Structured(), step=projection(self.C, self.loss), weights=weights)
 
 
+def note(error: Exception, example: int) -> None:
+    """Add the index of the example to an error."""
+    error.add_note(f"This was example {example} of the call, counted from 0.")
+
+
 @contextmanager
 def noted(example: int) -> Iterator[None]:
     """Add the index of the example to any error."""
     try:
         yield
     except Exception as error:
-        error.add_note(f"This was example {example} of the call, counted from 0.")
+        note(error, example)
         raise
 
 
@@ -99,7 +104,7 @@ def play_round(
     model: Any = options.model
     x, y = example
     weights = features.learning(learner.geometry)
-    inspector = Inspector(model, features, weights, x, y) if learner.totals.rounds < options.check_rounds else None
+    inspector = Inspector(model, features, weights, x, y) if learner.rounds < options.check_rounds else None
     rival = predicted = model.argmax(weights, x)
     if inspector:
         inspector.check_prediction(predicted)
@@ -109,5 +114,6 @@ def play_round(
         if inspector:
             inspector.check_rival(rival, predicted)
         rival_cost = cost_of(model, y, rival)
-    right, wrong = (features.read(model.joint_features(x, z)) for z in (y, rival))
+    right = features.read(model.joint_features(x, y))
+    wrong = features.read(model.joint_features(x, rival))
     features.learn(learner, right, wrong, np.array([sqrt(rival_cost), cost]), weight)
