@@ -305,7 +305,7 @@ def _begun(request: Request, out: str, start: str | None, say: "_Silent") -> Run
         or request.format not in {None, notes["settings"]["format"]}
     ):
         raise click.UsageError(
-            "--from goes on with the task, the parameters, the coverage and the reading of its model: leave those "
+            "--from keeps the task, the parameters, the coverage and the reading options of its model: leave those "
             "options out"
         )
     learner.n_tokens = notes.get("tokens", 0)

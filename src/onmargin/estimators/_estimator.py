@@ -277,7 +277,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Check the parameters; yield their plan and a restore point to return to if anything raises.
 
         Used for examples of a stream, which update the weights in place. No error is raised once rounds are played; an
-        interrupt may come between two stretches of them, and leaves what was learned before it.
+        interrupt may come between two stretches of rounds, and keeps the rounds before it.
         """
         plan = self._planned()
         with TakingTurns(self):

@@ -164,9 +164,9 @@ _MAJORITY = Expert("majority class", partial(_level, partial(Ridge, alpha=1.0)),
 # As files of version 0.1 have it, whose metric takes each row in full.
 _EARLIER = Expert("adaptive, logistic descent", Adaptive, "probabilities", Proportional(0.3))
 
-# Sparse ones, and those of tables, in the order in which columns of different kinds lie together (see
-# several/packed.pyx), dense ones with those on standardized rows last. Means of dense columns may be far from zero,
-# which costs every family dearly; but what drifts, or is seldom other than zero, is better left as it comes.
+# Experts for sparse rows and for tables are in the order in which columns of different kinds are packed (see
+# several/packed.pyx); experts for dense rows on standardized rows come last. Means of dense columns may be far from
+# zero, which costs every family many mistakes; but features that drift or are mostly zero are better not standardized.
 CLASSIFIERS = Experts(
     sparse=(
         _LOGISTIC,

@@ -488,7 +488,7 @@ def _alike(one: Geometry, other: Geometry) -> bool:
 
 
 def _is_same_kind(one: Any, other: Any) -> bool:
-    """Return whether two values, such as parts, are the same but for numbers that measure something."""
+    """Return whether two values, such as parts, are equal except for measured numbers."""
     if isinstance(one, Part | Task | Step):
         return type(one) is type(other) and _is_same_kind(take_apart(one)[1:3], take_apart(other)[1:3])
     if isinstance(one, tuple | list):

@@ -203,7 +203,7 @@ def check_parameters(estimator: Any, rules: Mapping[str, tuple[Rule, ...]]) -> N
 
 
 def refuse_values(options: Any, wrong: Mapping[str, str]) -> None:
-    """Raise one ParameterError for values that are not accepted, by name with what is wrong, if there are any."""
+    """Raise one ParameterError that names all values that are not accepted, with the reasons."""
     if wrong:
         how = type(options).__name__ + (".set_params" if hasattr(options, "set_params") else "")
         names = ", ".join(f"{name}=..." for name in wrong)

@@ -123,7 +123,7 @@ class Standing:
         return found
 
     def _columns(self) -> dict[str, list[str]]:
-        """Return what is shown of each model."""
+        """Return the results of each model that users see."""
         order = self._order()
         flags = {"leads": np.arange(len(self.names)) == self.leader, "forgets": self.forgets, "asleep": self.asleep}
         shown = {self.judged: getattr(self, self.judged)}
@@ -239,7 +239,7 @@ def packed_columns(columns: Sequence[Geometry]) -> list[Geometry]:
 class Model(NamedTuple):
     """The place of a model: its scores, geometry and columns, and the geometries that change its rows, outermost first.
 
-    One that is curved learns from random Fourier features or ferns, and has no weights for rows as they come.
+    A curved model learns from random Fourier features or ferns, and has no weights for the features of the rows.
     """
 
     place: int

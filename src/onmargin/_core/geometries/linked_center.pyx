@@ -78,7 +78,7 @@ cdef class SimplexCenter(LinkedCenter):
 
     The direction v = (x - w) / d is that of `Center`, but tau along it makes w_i <- w_i exp(tau v_i) / Z. It has the
     curvature (max v - min v)^2 / 4 at most, and that is at most 1/2. The logarithms of the weights, theta, are kept
-    next to them, so that no weight underflows for good.
+    next to them, so that weights recover from underflow.
     """
 
     cdef double lowest            # smallest entry of x - w

@@ -176,12 +176,12 @@ def serve(
 @click.option(
     "--token-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File with a token that may admin, if the service asks for one.",
+    help="File with a token of scope admin, if the service requires one.",
 )
 def backup(*, url: str, out: Path, token_file: Path | None) -> None:
     """Copy the folder of the service at URL while it runs, and check the copy.
 
-    The copy has everything that was acknowledged before. Learning waits while it is made, and predictions go on.
+    The copy has everything that was acknowledged before. Learning waits while the copy is made; predictions continue.
     """
     try:
         from onmargin.apps.serve.run import fetch_backup

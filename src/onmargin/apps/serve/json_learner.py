@@ -305,7 +305,7 @@ class JsonLearner:
     def explain(self, x: Any, label: Any, top: int) -> tuple[Any, float | None, dict[Any, float]]:
         """Return a label, its intercept and the contribution of each feature to its score."""
         if self.task == "tag":
-            raise ProblemError("a sequence is not explained; ask for the weights of a label", 422)
+            raise ProblemError("sequences have no explanation; request the weights of a label", 422)
         if not self.begun:
             return label, 0.0, {}
         try:

@@ -198,7 +198,7 @@ class Writer:
                         await self._learn(group)
                     finally:
                         self._refuse(
-                            group, DiskError("learning has ended: a retry with its key tells what was learned")
+                            group, DiskError("learning has ended: retry with the same key to see what was learned")
                         )
 
     async def _next_group(self) -> list[_Request]:

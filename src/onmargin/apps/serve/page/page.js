@@ -225,7 +225,7 @@ function drawError({ model, curve }) {
   setText("said", said + allowed + (page.bound?.none ? `; no bound: ${page.bound.none}` : ""));
 }
 
-// A certificate costs a pass over the journal and a search: a new one is asked for when there is half as much again.
+// A certificate costs a pass over the journal and a search: a new one is requested when the journal has grown by half.
 async function findBound(model) {
   if (model.seq < 20 || page.asking || model.earliest > 0 || page.shown.experts.length || (page.bound && model.seq < 1.5 * page.bound.at)) return;
   page.asking = true;
