@@ -293,3 +293,29 @@ def test_taggers_average_by_default(tmp_path):
     assert library.load(out).average is True
     onmargin("train", data, "-o", out, "--set", "average=false")
     assert library.load(out).average is False
+
+
+@pytest.mark.parametrize(
+    ("price", "share", "delimiter"),
+    [("${:,.2f}", "{}%", ","), ("-£{:.2f}", "{} %", ";"), ("{:.2f} €", "{}%", "\t"), ("€ {:.0f}", "+{}%", "|")],
+)
+def test_numbers_with_currency_and_percent_signs_are_numbers(tmp_path, price, share, delimiter):
+    random_ = random.Random(0)
+    rows = [(random_.uniform(100, 9000), random_.randint(0, 60)) for _ in range(300)]
+    cells = [(price.format(a), share.format(b), "yes" if a * (1 - b / 100) > 3000 else "no") for a, b in rows]
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    lines = [("price", "discount", "sold"), *((f'"{a}"', b, y) for a, b, y in cells)]
+    data.write_text("\n".join(map(delimiter.join, lines)) + "\n")
+    found = report("train", data, "-o", out)
+    assert library.load(out).feature_names_ == ["price", "discount"]
+    assert found["progressive_error"] < 0.15
+    number = report("train", data, "-o", out, "--label", "price", "--force")
+    assert number["task"] == "regress"
+
+
+def test_signs_that_belong_to_no_number_stay(tmp_path):
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    offers = ["50% off", "US$5", "%", "a%", "$"]
+    data.write_text("offer,n,y\n" + "".join(f"{offers[k % 5]},{k % 7},{'ab'[k % 5 < 2]}\n" for k in range(60)))
+    onmargin("train", data, "-o", out)
+    assert {name for name in library.load(out).feature_names_ if name != "n"} == {f"offer={name}" for name in offers}

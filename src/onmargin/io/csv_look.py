@@ -16,6 +16,8 @@ _COMMA_GROUPS = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
 _DECIMAL_COMMA = r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)?,\d+(?:[eE][-+]?\d+)?"
 _OTHER_GROUPS = r"[-+]?\d{1,3}(?P<mark>[ '\u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?P<rest>[.,]\d+)?"
 _NAME = r"[^\W\d][\w.\-]{0,40}"
+_SIGNS = frozenset("$€£¥₹%")  # currencies, and per cent
+_QUANTITY = r"([-+]?)[$€£¥₹]\s?([-+]?\d.*)|([-+]?\d.*?)\s?[$€£¥₹%]"
 
 
 class CsvLook(NamedTuple):
@@ -183,8 +185,27 @@ def is_number(field: str) -> bool:
     return "_" not in field
 
 
+def without_unit(field: str) -> str:
+    """Return a number without its currency or percent sign.
+
+    Parameters
+    ----------
+    field : str
+        The field.
+
+    Returns
+    -------
+    number : str
+        "-1,200" for "-$1,200", and "3" for "3 %". A field without such a sign is returned as it is.
+    """
+    if _SIGNS.isdisjoint((field[:1], field[1:2], field[-1:])):
+        return field
+    found = re.fullmatch(_QUANTITY, field)
+    return field if found is None else "".join(filter(None, found.groups()))
+
+
 def _looks_numeric(field: str) -> bool:
-    field = field.strip()
+    field = without_unit(field.strip())
     return is_number(field) or any(re.fullmatch(form, field) for form in (_COMMA_GROUPS, _DECIMAL_COMMA, _OTHER_GROUPS))
 
 
@@ -243,9 +264,11 @@ def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | No
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the columns that have any values, without missing ones."""
+    """Return the columns that have any values, without missing ones and units."""
     width = max(map(len, rows), default=0)
-    columns = ([f for row in rows if k < len(row) and (f := row[k].strip()) not in MISSING] for k in range(width))
+    columns = (
+        [without_unit(f) for row in rows if k < len(row) and (f := row[k].strip()) not in MISSING] for k in range(width)
+    )
     return [column for column in columns if column]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from onmargin.io._fields import Columns
 from onmargin.io._reader import MAX_RECORD, Reader, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
-from onmargin.io.csv_look import dialect, number_form
+from onmargin.io.csv_look import dialect, is_number, number_form, without_unit
 
 
 def read_csv(
@@ -25,7 +25,8 @@ def read_csv(
 ) -> Reader[Record]:
     r"""Read the rows of a CSV or TSV file as dicts.
 
-    Numeric fields become numbers, empty fields are omitted, and all other fields stay strings (categories).
+    Numeric fields become numbers, also those with a currency or percent sign ("$5", "3 %"). Empty fields are omitted,
+    and all other fields stay strings (categories).
 
     Parameters
     ----------
@@ -133,7 +134,8 @@ def _plain(name: str, field: str) -> float | str:
     try:
         float(field)
     except ValueError:
-        return field
+        bare = without_unit(field.strip())
+        return parse_number(bare, f"column {name!r}") if bare != field and is_number(bare) else field
     return field if "_" in field else parse_number(field, f"column {name!r}")
 
 
@@ -142,7 +144,7 @@ def _with_marks(decimal: str, thousands: str | None) -> Callable[[str, str], flo
     form = re.compile(number_form(decimal, thousands))
 
     def parse(name: str, field: str) -> float | str:
-        text = field.strip()
+        text = without_unit(field.strip())
         if not form.fullmatch(text):
             return _plain(name, field)
         return _plain(name, (text.replace(thousands, "") if thousands else text).replace(decimal, "."))
