@@ -45,6 +45,10 @@ cdef extern from "metric.h" nogil:
         void (*moves)(
             const Row* x, const Kinds* kinds, const Weights* w, const Weights* m, const Kept* kept, const Moves* by
         ) noexcept nogil
+        void (*standardize)(
+            const void* x, Py_ssize_t n, const double* m, const double* v, double rows, void* out
+        ) noexcept nogil
 
     const Metric* metric_for(Py_ssize_t itemsize)
     double METRIC_LEAST
+    double METRIC_SMALLEST_SPREAD

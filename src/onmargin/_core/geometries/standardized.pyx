@@ -10,11 +10,9 @@ from libc.string cimport memcpy, memset
 
 from onmargin._core.geometries.changed cimport Changed
 from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.metric cimport METRIC_SMALLEST_SPREAD, Metric, metric_for
 from onmargin._core.rows cimport Row, address
 
-
-# A feature whose squared deviations sum to at most this has not varied.
-cdef double SMALLEST_SPREAD = 1e-300
 
 ctypedef fused real:
     float
@@ -28,31 +26,16 @@ cdef struct Moments:
     double rows
 
 
-cdef void lay_out(const Row* x, Py_ssize_t n, real* out) noexcept nogil:
-    """Write the row as a dense one of n features."""
-    cdef const real* values = <const real*>x.values
+cdef const void* lay_out(const Row* x, Py_ssize_t n, Py_ssize_t itemsize, char* room) noexcept nogil:
+    """Return the values of the row as a dense one of n features; there is room for them if they are not."""
+    cdef const char* values = <const char*>x.values
     cdef Py_ssize_t k
     if x.indices == NULL:
-        memcpy(out, values, n * sizeof(real))
-        return
-    memset(out, 0, n * sizeof(real))
+        return values
+    memset(room, 0, n * itemsize)
     for k in range(x.n):
-        out[x.indices[k]] = values[k]
-
-
-cdef void standardize(real* x, Py_ssize_t n, const Moments* seen) noexcept nogil:
-    """x_j = (x_j - m_j) / sqrt(v_j / t), clipped at sqrt(t), also if v_j = 0.
-
-    Without branches, so that roots and quotients are vectorized.
-    """
-    cdef double part = 1 / max(seen.rows, 1), most = sqrt(seen.rows), least = SMALLEST_SPREAD, z
-    cdef const double* m = seen.m
-    cdef const double* v = seen.v
-    cdef Py_ssize_t j
-    for j in range(n):
-        z = (x[j] - m[j]) / sqrt((v[j] if v[j] > least else least) * part)
-        z = z if z < most else most
-        x[j] = <real>(z if z > -most else -most)
+        memcpy(room + x.indices[k] * itemsize, values + k * itemsize, itemsize)
+    return room
 
 
 cdef void count(const real* x, Py_ssize_t n, Moments* seen) noexcept nogil:
@@ -79,13 +62,15 @@ cdef class Standardized(Changed):
     cdef tuple owners
     cdef Moments seen
     cdef void* work
-    cdef bint single
+    cdef Py_ssize_t itemsize
+    cdef const Metric* primitives
 
     def __init__(self, Geometry inner):
         self.inner = inner
         self.n_features, self.dtype = inner.n_features, inner.dtype
         self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
-        self.single = self.dtype.itemsize == 4
+        self.itemsize = self.dtype.itemsize
+        self.primitives = metric_for(self.itemsize)
         self.n_spare = inner.n_spare + self.n_features
         self.means, self.spreads = zeros(self.n_features), zeros(self.n_features)
         self.seen.m = <double*>address(self.means, "d", self.n_features, writable=True)
@@ -123,25 +108,22 @@ cdef class Standardized(Changed):
 
     def plain(self, weights, intercept):
         """Return the weights and intercepts for rows that are not standardized, by the means and deviations so far."""
-        varied = (self.spreads > SMALLEST_SPREAD) & (self.spreads < INFINITY)
+        varied = (self.spreads > METRIC_SMALLEST_SPREAD) & (self.spreads < INFINITY)
         weights = weights * varied / np.sqrt(np.where(varied, self.spreads, 1) / max(self.seen.rows, 1))
         return weights.astype(self.dtype), intercept - weights @ self.means
 
     cdef void change(self, const Row* x, Row* out) noexcept nogil:
-        if self.single:
-            lay_out(x, self.n_features, <float*>out.values)
-            standardize(<float*>out.values, self.n_features, &self.seen)
-        else:
-            lay_out(x, self.n_features, <double*>out.values)
-            standardize(<double*>out.values, self.n_features, &self.seen)
+        cdef const void* values = lay_out(x, self.n_features, self.itemsize, <char*>out.values)
+        self.primitives.standardize(
+            values, self.n_features, self.seen.m, self.seen.v, self.seen.rows, <void*>out.values
+        )
 
     cdef void take_in(self, const Row* x) noexcept nogil:
-        if self.single:
-            lay_out(x, self.n_features, <float*>self.work)
-            count(<float*>self.work, self.n_features, &self.seen)
+        cdef const void* values = lay_out(x, self.n_features, self.itemsize, <char*>self.work)
+        if self.itemsize == 4:
+            count(<const float*>values, self.n_features, &self.seen)
         else:
-            lay_out(x, self.n_features, <double*>self.work)
-            count(<double*>self.work, self.n_features, &self.seen)
+            count(<const double*>values, self.n_features, &self.seen)
 
 
 cdef struct Presences:
@@ -161,10 +143,10 @@ cdef double in_units(double x, Py_ssize_t j, const Presences* seen) noexcept nog
     cdef double n = seen.n[j], m = seen.m[j], v = seen.v[j], z, most = sqrt(n)
     if n == 0:
         return 0 if x == 0 or seen.rows == 0 else 1 if x > 0 else -1
-    if v <= SMALLEST_SPREAD and n < seen.rows and m != 0:
+    if v <= METRIC_SMALLEST_SPREAD and n < seen.rows and m != 0:
         z = x / fabs(m)
     else:
-        z = (x - m) / sqrt((v if v > SMALLEST_SPREAD else SMALLEST_SPREAD) * (1 / n))
+        z = (x - m) / sqrt((v if v > METRIC_SMALLEST_SPREAD else METRIC_SMALLEST_SPREAD) * (1 / n))
     z = z if z < most else most  # also for NaN, if numbers overflowed
     return z if z > -most else -most
 
@@ -255,7 +237,7 @@ cdef class StandardizedEntries(Changed):
         return np.where(self.varied(), self.means, 0)
 
     def varied(self):
-        return (self.spreads > SMALLEST_SPREAD) & (self.spreads < INFINITY)
+        return (self.spreads > METRIC_SMALLEST_SPREAD) & (self.spreads < INFINITY)
 
     def plain(self, weights, intercept):
         """Return the weights and intercepts for original rows, with missing values replaced by `filling`."""

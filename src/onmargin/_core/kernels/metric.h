@@ -60,10 +60,15 @@ typedef struct {
                     const Kept *kept, double *q);
     void (*moves)(const Row *x, const Kinds *kinds, const Weights *w, const Weights *m, const Kept *kept,
                   const Moves *by);
+    /* Of n features over `rows` rows so far: means m, and sums of squared deviations from them, v.
+       out = (x - m) / sqrt(v / rows), clipped at sqrt(rows) on either side, also if v = 0; out may be x */
+    void (*standardize)(const void *x, ptrdiff_t n, const double *m, const double *v, double rows, void *out);
 } Metric;
 
 /* A variance never falls to zero, because it could not grow again. */
 #define METRIC_LEAST 1e-30
+/* A feature whose squared deviations sum to at most this has not varied. */
+#define METRIC_SMALLEST_SPREAD 1e-300
 
 /* Return the primitives for weights of `itemsize` bytes (4: float, 8: double) on this CPU. */
 const Metric *metric_for(ptrdiff_t itemsize);

@@ -466,9 +466,31 @@ TARGET static void NAME(moves)(const Row *x, const Kinds *kinds, const Weights *
             NAME(variance_moves)(x, w, metric, c, a, by);
 }
 
+TARGET static void NAME(standardize)(const void *row, ptrdiff_t n, const double *m, const double *v, double rows,
+                                     void *out)
+{
+    const REAL *x = row;
+    REAL *to = out;
+    const double part = 1 / (rows > 1 ? rows : 1), far = sqrt(rows);
+    const D most = far - (D){0}, least = METRIC_SMALLEST_SPREAD - (D){0};
+    ptrdiff_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+        const D sum = NAME(recall)(v + j), spread = EITHER(sum > least, sum, least);
+        D z = (NAME(get)(x + j) - NAME(recall)(m + j)) / NAME(roots)(spread * part);
+        z = EITHER(z < most, z, most);
+        NAME(put)(to + j, EITHER(z > -most, z, -most));
+    }
+    for (; j < n; j++) {
+        const double spread = v[j] > METRIC_SMALLEST_SPREAD ? v[j] : METRIC_SMALLEST_SPREAD;
+        double z = (x[j] - m[j]) / sqrt(spread * part);
+        z = z < far ? z : far;
+        to[j] = (REAL)(z > -far ? z : -far);
+    }
+}
+
 static const Metric NAME(metrics) = {
-    NAME(root_length),   NAME(root_move),    NAME(root_add), NAME(extend), NAME(variance),
-    NAME(variance_move), NAME(variance_add), NAME(lengths),  NAME(moves),
+    NAME(root_length),  NAME(root_move), NAME(root_add), NAME(extend),      NAME(variance), NAME(variance_move),
+    NAME(variance_add), NAME(lengths),   NAME(moves),    NAME(standardize),
 };
 
 #undef PICK

@@ -59,7 +59,7 @@ typedef struct {
     void (*compare)(const double *s, const double *row, double sign, ptrdiff_t n, double *losses);
     /* ranks += scale losses; sleeping models have the mean loss of the others */
     void (*rank)(const double *losses, const double *awake, double scale, ptrdiff_t n, double *ranks);
-    /* sum_m q_m z_m / (1 + |z_m|) with z_m = s_m sqrt(count / squares_m), q the shares of models that are awake */
+    /* sum_m q_m s_m / (u_m + |s_m|) with u_m = sqrt(squares_m / count), q the shares of models that are awake */
     double (*grade)(const double *s, const double *awake, const double *shares, const double *squares, double count,
                     ptrdiff_t n);
 } Votes;

@@ -178,11 +178,12 @@ TARGET static double NAME(grade)(const double *s, const double *awake, const dou
                                  double count, ptrdiff_t n)
 {
     const V none = {0};
+    const double part = 1 / count;
     V total = none, sum = none;
     for (ptrdiff_t k = 0; k < n; k += LANES) {
         const V square = NAME(get)(squares + k), share = NAME(get)(shares + k) * NAME(get)(awake + k);
-        const V z = NAME(get)(s + k) * PICK(square > 0, NAME(root)(count / square), none);
-        total += share * z / (1 + PICK(z < 0, -z, z));
+        const V score = NAME(get)(s + k), size = PICK(score < 0, -score, score);
+        total += share * PICK(square > 0, score / (NAME(root)(square * part) + size), none);
         sum += share;
     }
     return NAME(added)(total) / NAME(added)(sum);

@@ -22,44 +22,6 @@ KINDS = (GradientAdaptive, Adaptive, Normalized, Confidence, Euclidean)
 MOST_DENSE = 40
 
 
-cdef struct Kind:
-    # The update of an intercept, the weight of a coordinate whose square is `bias`.
-    double (*rate)(double metric, double bias) noexcept nogil  # A
-    double (*learned)(double metric, double bias, double beta, double growth) noexcept nogil  # the metric after a move
-    bint scaled  # whether A has the factor k of Normalized
-
-
-cdef double adaptive_rate(double metric, double bias) noexcept nogil:
-    return inverse(sqrt(metric * metric + bias))
-
-
-cdef double normalized_rate(double metric, double bias) noexcept nogil:
-    return inverse(sqrt(bias) * sqrt(metric * metric + bias))
-
-
-cdef double confidence_rate(double metric, double bias) noexcept nogil:
-    return metric
-
-
-cdef double longer_root(double metric, double bias, double beta, double growth) noexcept nogil:
-    return sqrt(metric * metric + bias)
-
-
-cdef double less_variance(double metric, double bias, double beta, double growth) noexcept nogil:
-    return min(max(growth * (metric - beta * bias * metric * metric), METRIC_LEAST), 1) if bias > 0 else metric
-
-
-cdef double same(double metric, double bias, double beta, double growth) noexcept nogil:
-    return metric
-
-
-cdef Kind[5] TABLE  # as KINDS
-TABLE[0] = TABLE[1] = Kind(adaptive_rate, longer_root, False)
-TABLE[2] = Kind(normalized_rate, longer_root, True)
-TABLE[3] = Kind(confidence_rate, less_variance, False)
-TABLE[4] = Kind(confidence_rate, same, False)
-
-
 cdef class PackedColumns(Diagonal):
     """Columns of kind `descents`, then `adaptive`, then `normalized`, and one with variances per value of `forgetting`.
 
@@ -78,7 +40,6 @@ cdef class PackedColumns(Diagonal):
     cdef readonly object scales  # n_features
     cdef readonly object counts  # rounds t, and N, as in Normalized
     cdef tuple kinds             # of the columns
-    cdef Kind[16] kind
     cdef Kinds sizes
     cdef Moves moves
     cdef Kept kept
@@ -125,7 +86,6 @@ cdef class PackedColumns(Diagonal):
         self.kept.roots = address(self.scratch[1], "fd", size, writable=True)
         self.q = <double*>address(self.scratch[2], "d", METRIC_MOST, writable=True)
         for c in range(n_columns):
-            self.kind[c] = TABLE[KINDS.index(self.kinds[c])]
             self.moves.growth[c] = 1 + self.forgetting[c - roots] if self.kinds[c] is Confidence else 1
 
     @property
@@ -256,8 +216,8 @@ cdef class PackedColumns(Diagonal):
             if c < self.descents:
                 h.q = 0  # not asked for
             elif measured:
-                h.q = self.q[c] + bias * self.kind[c].rate(self.mb[c], bias)
-                h.q *= self.k if self.kind[c].scaled else 1
+                h.q = self.q[c] + bias * self.rate(c, bias)
+                h.q *= self.k if self.is_scaled(c) else 1
             else:
                 h.q = INFINITY
 
@@ -290,10 +250,26 @@ cdef class PackedColumns(Diagonal):
     cdef void lead(self, Py_ssize_t c, double a, double beta, double slope) noexcept nogil:
         """Set the move of a column, and move its intercept."""
         cdef double bias = self.squared_bias(), metric = self.mb[c], square = bias
-        if self.kind[c].scaled:
+        if self.is_scaled(c):
             a *= self.k
         if c < self.descents:
             square *= slope * slope
-        self.b[c] += a * bias * self.kind[c].rate(metric, square)
-        self.mb[c] = self.kind[c].learned(metric, square, beta, self.moves.growth[c])
+        self.b[c] += a * bias * self.rate(c, square)
+        if c < self.sizes.roots:
+            self.mb[c] = sqrt(metric * metric + square)
+        elif c < self.n_columns - self.plain and square > 0:
+            metric = self.moves.growth[c] * (metric - beta * square * metric * metric)
+            self.mb[c] = min(max(metric, METRIC_LEAST), 1)
         self.moves.a[c], self.moves.beta[c] = a, beta
+
+    cdef inline bint is_scaled(self, Py_ssize_t c) noexcept nogil:
+        """Whether the metric of a column has the factor k of Normalized."""
+        return self.sizes.roots - self.normalized <= c < self.sizes.roots
+
+    cdef inline double rate(self, Py_ssize_t c, double square) noexcept nogil:
+        """Return the metric of the intercept, the weight of a coordinate with this square."""
+        cdef double metric = self.mb[c]
+        if c >= self.sizes.roots:
+            return metric
+        metric = sqrt(metric * metric + square)
+        return inverse(sqrt(square) * metric if self.is_scaled(c) else metric)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.math cimport exp, fabs, log1p
-from libc.stdint cimport uint8_t, uint16_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libc.string cimport memset
 
 from onmargin._core.round cimport HalfSpace, Round
@@ -122,15 +122,19 @@ cdef class TwoClasses(TaskList):
         cdef double y = r.y[0]
         cdef Py_ssize_t m, n = r.n_halfspaces, padded = votes.padded
         cdef bint falls = y <= 0
+        cdef int32_t side
         cdef HalfSpace* h
         kernels.margins(s, y, self.asked + (0 if falls else padded), padded, self.slack, votes.now)
         memset(self.falls, falls, self.n)
         self.smooth_losses(s, y, votes.now, padded)
         for m in range(self.n):
+            if votes.naps_of.awake[m] == 0:
+                continue
             h = &r.halfspaces[n]  # always written, and kept if it is needed
-            h.up, h.down = <int>place[m] if not self.falls[m] else -1, <int>place[m] if self.falls[m] else -1
+            side = -<int32_t>self.falls[m]  # all bits are 1 if the score must fall, otherwise 0
+            h.up, h.down = <int32_t>place[m] | side, <int32_t>place[m] | ~side
             h.loss, h.part, h.model, h.mistaken = self.slack[m], 0, <uint16_t>m, votes.now[m] > 0
-            n += (self.slack[m] > self.floor[m]) & (votes.naps_of.awake[m] > 0)
+            n += self.slack[m] > self.floor[m]
         r.n_halfspaces = n
 
     cdef void smooth_losses(self, const double* s, double y, double* now, Py_ssize_t padded) noexcept nogil:

@@ -305,19 +305,19 @@ cdef class Several(Task):
 
     cdef void compare(self, const Round* r, Round* own) noexcept nogil:
         """Judge the mean of scaled scores, too; `own` is the round of the vote, and becomes that of the prediction."""
-        cdef Round mean = own[0]
-        cdef bint predicts = self.blends()
-        cdef double more
+        cdef bint predicts = self.blends(), mistake = own.mistake
+        cdef double more, cost = own.cost, loss = own.loss, squared_loss = own.squared_loss
         if not self.grading.blend(self.s, self.votes.naps_of.awake, self.votes.v, self.blended):
             return
-        mean.s = self.blended
-        clear(&mean)
-        self.judge.constrain(&mean)
-        more = 0 if r.seen else r.weight * (<double>mean.mistake - <double>own.mistake)
+        own.s = self.blended
+        clear(own)
+        self.judge.constrain(own)
+        more = 0 if r.seen else r.weight * (<double>own.mistake - <double>mistake)
         self.behind[0] = finite(self.behind[0] + more)
         if predicts:
             self.behind[1] = finite(self.behind[1] + more)
-            own[0] = mean
+        else:
+            own.mistake, own.cost, own.loss, own.squared_loss = mistake, cost, loss, squared_loss
 
     cdef const uint8_t* asleep(self) noexcept nogil:
         return self.flags
