@@ -20,6 +20,7 @@ PAPERS = {
     "IPM",
     "ADAHEDGE",
     "FERNS",
+    "KNN",
     "SLEEPING",
     "ADWIN",
     "RFF",

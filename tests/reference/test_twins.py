@@ -82,6 +82,7 @@ TWINS = {
     "Forgetron": "forgetron",
     "Fourier": "fourier",
     "GradientAdaptive": "GradientAdaptive",
+    "Neighbors": "neighbors",
     "Normalized": "Normalized",
     "Oldest": "oldest",
     "OldestBall": "oldest",

@@ -14,6 +14,7 @@ from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.ferns import Ferns
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.geometries.neighbors import Neighbors
 from onmargin._core.geometries.ridge import Ridge
 from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
 from onmargin._core.geometries.widened import Widened
@@ -26,6 +27,8 @@ from onmargin.models.several import Kind, combination, joined, packed_columns, s
 WAVES = 200
 # Random ferns of an expert.
 FERNS = 100
+# Rows among which nearest neighbors are sought (see geometries/neighbors.pyx).
+KEPT_ROWS = 1024
 # Largest number of features with curved experts: each feature enters every random feature.
 MOST_CURVED = 300
 # Largest number of features for which an expert keeps a matrix of features by features.
@@ -40,9 +43,9 @@ class Expert(NamedTuple):
     """An expert: its name, the kind of its weights, the name of its task, and its step.
 
     It may learn from standardized rows, from random Fourier features of these, with gamma = `curve` / n_features, and
-    from the cells of random ferns with `tests` tests each. An averaged expert learns nothing: it averages the weights
-    of the one before it. A level learns only from targets. An expert is left out if rows have more than
-    `most_features`, and dropped when records have more names.
+    from the cells of random ferns with `tests` tests each, or ask the nearest `neighbors`. An averaged expert learns
+    nothing: it averages the weights of the one before it. A level learns only from targets. An expert is left out if
+    rows have more than `most_features`, and dropped when records have more names.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Expert(NamedTuple):
     averaged: bool = False
     curve: float = 0.0
     tests: int = 0
+    neighbors: bool = False
     most_features: float = inf
     level: bool = False
     forgets: bool = False  # whether it discounts earlier examples, to follow drift
@@ -65,12 +69,15 @@ class Expert(NamedTuple):
     def matrix_size(self, n_features: int) -> int:
         """Return how many numbers are kept beyond the weights of features.
 
-        They are for pairs of features or of waves, the waves, and for the cells of ferns, per column.
+        They are for pairs of features or of waves, the waves, for the cells of ferns, per column, and for the rows
+        that neighbors are sought among.
         """
         if self.curve:
             return WAVES * (WAVES + n_features)
         if self.tests:
             return 2 * FERNS << self.tests
+        if self.neighbors:
+            return KEPT_ROWS * (n_features // 2 + 2)
         return n_features**2 if self.most_features == MOST_CORRELATED else 0
 
     def on_standardized(self) -> "Expert":
@@ -104,7 +111,7 @@ class Experts(NamedTuple):
     unnamed: tuple[str, ...] = ()
 
     def linear(self) -> "Experts":
-        return self._without(lambda expert: expert.curve or expert.tests)
+        return self._without(lambda expert: expert.curve or expert.tests or expert.neighbors)
 
     def without_forgetting(self) -> "Experts":
         return self._without(attrgetter("forgets"))
@@ -130,6 +137,10 @@ def _on_waves(
 def _on_ferns(kind: Kind, tests: int, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
     """Return weights of the cells of ferns; those with other tests have other features and thresholds, too."""
     return Ferns(kind(FERNS << tests, n_columns, dtype, **settings | {"sparse": True}), n_features, tests, seed=tests)
+
+
+def _neighbors(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
+    return Neighbors(n_features, n_columns, dtype)
 
 
 def _ridge(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
@@ -161,6 +172,16 @@ _RIDGE = Expert("ridge", partial(_ridge, alpha=1.0), "indicators", Residual(), m
 _FREE_RIDGE = Expert("ridge", partial(Ridge, alpha=0.1), "indicators", Residual())
 # The class that was most frequent so far: where one is rare, few others make fewer mistakes.
 _MAJORITY = Expert("majority class", partial(_level, partial(Ridge, alpha=1.0)), "indicators", Residual(), level=True)
+_NEIGHBORS = Expert(
+    "nearest neighbors",
+    _neighbors,
+    "indicators",
+    Residual(),
+    standardized=True,
+    neighbors=True,
+    most_features=MOST_CURVED,
+    forgets=True,  # all but the last rows
+)
 # As files of version 0.1 have it, whose metric takes each row in full.
 _EARLIER = Expert("adaptive, logistic descent", Adaptive, "probabilities", Proportional(0.3))
 
@@ -203,6 +224,7 @@ CLASSIFIERS = Experts(
         _FREE_RIDGE.on_waves(1.0),
         _FAST_LOGISTIC.on_ferns(5),
         _FAST_LOGISTIC.on_ferns(7),
+        _NEIGHBORS,
     ),
     table=(
         _LOGISTIC.on_standardized(),
@@ -221,6 +243,7 @@ CLASSIFIERS = Experts(
         _FREE_RIDGE.on_waves(1.0),
         _FAST_LOGISTIC.on_ferns(5),
         _FAST_LOGISTIC.on_ferns(7),
+        _NEIGHBORS,
     ),
     earlier=(
         _EARLIER,
@@ -271,6 +294,7 @@ REGRESSORS = Experts(
         _RIDGE_TRACKER.on_standardized(),
         _FREE_RIDGE.on_waves(0.3),
         _FREE_RIDGE.on_waves(1.0),
+        _NEIGHBORS,
     ),
     table=(
         _ADAPTIVE_PA.on_standardized(),
@@ -283,6 +307,7 @@ REGRESSORS = Experts(
         _RIDGE_TRACKER.on_standardized(),
         _FREE_RIDGE.on_waves(0.3),
         _FREE_RIDGE.on_waves(1.0),
+        _NEIGHBORS,
     ),
     earlier=(_ADAPTIVE_PA.on_standardized().as_average(),),
     unnamed=("adaptive", "normalized", "AROW, r=1", "AROW, r=10", "AROW, r=0.01", "AROW that forgets"),

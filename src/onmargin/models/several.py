@@ -14,6 +14,7 @@ from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.ferns import Ferns
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.geometries.neighbors import Neighbors
 from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
 from onmargin._core.several.geometries import SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
@@ -239,7 +240,8 @@ def packed_columns(columns: Sequence[Geometry]) -> list[Geometry]:
 class Model(NamedTuple):
     """The place of a model: its scores, geometry and columns, and the geometries that change its rows, outermost first.
 
-    A curved model learns from random Fourier features or ferns, and has no weights for the features of the rows.
+    A curved model learns from random Fourier features or ferns, or is nearest neighbors, and has no weights for the
+    features of the rows.
     """
 
     place: int
@@ -249,7 +251,7 @@ class Model(NamedTuple):
 
     @property
     def curved(self) -> bool:
-        return any(isinstance(one, Fourier | Ferns) for one in self.before)
+        return isinstance(self.leaf, Neighbors) or any(isinstance(one, Fourier | Ferns) for one in self.before)
 
     @property
     def level(self) -> bool:
@@ -456,7 +458,7 @@ def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -
     coef: list[NDArray[Any] | None] = []
     intercept: list[NDArray[np.float64] | None] = []
     for leaf, its in groupby(models(geometry, task.width), attrgetter("leaf")):
-        mean = leaf.mean()
+        mean = (None, None) if isinstance(leaf, Neighbors) else leaf.mean()
         for model in its:
             weights, intercepts = (None, None) if model.curved else model.plain(*mean)
             coef.append(weights)

@@ -51,6 +51,7 @@ from onmargin.reference.kernel import (
     uniclass_kernel,
 )
 from onmargin.reference.mixing import mix_epochs, mixed, mixed_gaussians
+from onmargin.reference.neighbors import neighbors
 from onmargin.reference.ridge import RidgeRun, class_levels, fourier, levels, ridge, ridge_regret_bound
 from onmargin.reference.rounds import Run, play, with_intercept
 from onmargin.reference.scaling import running_scale, running_standardization, sizes, standardized_entries
@@ -171,6 +172,7 @@ __all__ = [
     "mixed",
     "mixed_gaussians",
     "multiclass",
+    "neighbors",
     "nherd",
     "oldest",
     "one_vs_rest",

@@ -1,0 +1,190 @@
+"""Nearest neighbors: scores are means of the targets of the most similar recent rows."""
+
+import numpy as np
+
+from onmargin._core.geometries.geometry import combined, float_type
+from onmargin._core.restore import fill, whole, zeros
+
+from libc.math cimport INFINITY
+from libc.string cimport memcpy
+
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.matrix cimport Matrix, matrix_for
+from onmargin._core.round cimport HalfSpace, Round, finite
+from onmargin._core.rows cimport Row, address
+
+# Number of kept rows: those that were learned last.
+cdef enum:
+    KEPT = 1024
+# Number of neighbors. One more is found, whose distance is the unit of the others.
+cdef enum:
+    NEAREST = 5
+
+
+cdef double narrowed(const Row* x, const Row* out, Py_ssize_t itemsize) noexcept nogil:
+    """Copy the values of a row to `out` in single precision; return half of their squared norm."""
+    cdef float* to = <float*>out.values
+    cdef double half = 0
+    cdef Py_ssize_t k
+    for k in range(x.n):
+        to[k] = (<const float*>x.values)[k] if itemsize == 4 else <float>(<const double*>x.values)[k]
+        half += <double>to[k] * to[k] / 2
+    return half
+
+
+cdef class Neighbors(Geometry):
+    """The score of a column is a weighted mean of its targets in the NEAREST of the last KEPT rows ([KNN]).
+
+    With d_i the squared distance of neighbor i, and d that of the first row that is none, its weight is 1 - d_i / d
+    times the weight of its example; if all of these are 0, or there are no more rows, the distances do not count.
+
+    A move along a half-space of column c is the distance of its target from its score, as that of `Indicators` and of
+    `Regression` by the step `Residual`; their sum is kept as the target of the row. Without a move, the score was the
+    target. Rows are in single precision, feature by feature: so the inner products with all kept rows are computed as
+    the phases of `Fourier`, and as |x - z|^2 / 2 = |x|^2 / 2 - (<x, z> - |z|^2 / 2), the largest of these numbers are
+    those of the nearest rows. Rows that were learned in an earlier pass are not kept again: a row would have copies of
+    itself for neighbors.
+    """
+
+    cdef readonly Py_ssize_t clock   # rows that were learned
+    cdef readonly object rows        # n_features x KEPT
+    cdef readonly object targets     # KEPT x n_columns
+    cdef readonly object weights     # KEPT
+    cdef tuple owners
+    cdef const Matrix* primitives
+    cdef float* Z
+    cdef float* lowered              # -|z|^2 / 2; -inf for a row that is not kept yet
+    cdef double* y
+    cdef double* w
+    cdef double* last                # scores of the round
+    cdef float* near
+    cdef Row row                     # the row of the round, in single precision
+    cdef double half                 # |x|^2 / 2
+    cdef Py_ssize_t itemsize
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype):
+        self.n_features = whole(n_features, "n_features")
+        self.n_columns = self.n_scores = whole(n_columns, "n_columns", least=1)
+        self.dtype = float_type(dtype)
+        self.itemsize = self.dtype.itemsize
+        self.n_spare = self.n_features + KEPT
+        self.primitives = matrix_for(4)
+        self.rows = zeros((self.n_features, KEPT), np.float32)
+        self.targets, self.weights = zeros((KEPT, self.n_columns)), zeros(KEPT)
+        self.owners = (
+            np.full(KEPT, -np.inf, np.float32), np.zeros(KEPT, np.float32), zeros(self.n_columns),
+            zeros(self.n_features, np.float32),
+        )
+        self.Z = <float*>address(self.rows, "f", self.n_features * KEPT, writable=True)
+        self.y = <double*>address(self.targets, "d", KEPT * self.n_columns, writable=True)
+        self.w = <double*>address(self.weights, "d", KEPT, writable=True)
+        self.lowered = <float*>address(self.owners[0], "f", KEPT, writable=True)
+        self.near = <float*>address(self.owners[1], "f", KEPT, writable=True)
+        self.last = <double*>address(self.owners[2], "d", self.n_columns, writable=True)
+        self.row.values = address(self.owners[3], "f", self.n_features, writable=True)
+
+    def __reduce__(self):
+        state = {"clock": self.clock, "rows": self.rows, "targets": self.targets, "weights": self.weights}
+        return type(self), (self.n_features, self.n_columns, self.dtype.name), state
+
+    def __setstate__(self, state):
+        self.clock = whole(state["clock"], "clock")
+        for name in ("rows", "targets", "weights"):
+            fill(getattr(self, name), state, name)
+        squares = np.square(self.rows, dtype=np.float64).sum(axis=0)
+        self.owners[0][...] = np.where(np.arange(KEPT) < self.clock, -squares / 2, -np.inf)
+
+    @property
+    def bias(self):
+        """There is no intercept."""
+        return 0.0
+
+    def recombined(self, mixing):
+        """Return a copy with linear combinations of the targets: see `Euclidean.recombined`."""
+        return self.made(self.rows, combined(self.targets, mixing))
+
+    def resized(self, Py_ssize_t n_features):
+        """Return a copy with the first features only, or with new ones, which were zero so far."""
+        rows = np.zeros((n_features, KEPT), np.float32)
+        shared = min(n_features, self.n_features)
+        rows[:shared] = self.rows[:shared]
+        return self.made(rows, self.targets)
+
+    def made(self, rows, targets):
+        other = type(self)(len(rows), targets.shape[1], self.dtype)
+        other.__setstate__({"clock": self.clock, "rows": rows, "targets": targets, "weights": self.weights})
+        return other
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        self.half = narrowed(r.x, &self.row, self.itemsize)
+        self.row.n, self.row.indices = r.x.n, r.x.indices
+        self.ask(&self.row, self.half, self.near, self.last)
+        memcpy(r.s, self.last, self.n_columns * sizeof(double))
+        r.n_scores = self.n_columns
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        cdef Row row = x[0]
+        row.values = spare
+        self.ask(&row, narrowed(x, &row, self.itemsize), <float*>(spare + self.n_features), s)
+
+    cdef void ask(self, const Row* x, double half, float* near, double* s) noexcept nogil:
+        """Set the scores of a row with this half of a squared norm; `near` has room for a number per kept row."""
+        cdef Py_ssize_t[NEAREST + 1] best
+        cdef Py_ssize_t i, j, c, found = 0, n = min(self.clock, KEPT)
+        cdef float least = -INFINITY
+        cdef double weight, reach, unit = 0, sum = 0
+        for c in range(self.n_columns):
+            s[c] = 0
+        if n == 0:
+            return
+        self.primitives.phases(x, self.Z, self.lowered, KEPT, near)
+        for i in range(n):
+            if not near[i] > least:
+                continue
+            j = min(found, NEAREST)
+            while j > 0 and near[best[j - 1]] < near[i]:
+                best[j] = best[j - 1]
+                j -= 1
+            best[j] = i
+            found = min(found + 1, NEAREST + 1)
+            least = near[best[NEAREST]] if found > NEAREST else -INFINITY
+        reach = max(half - near[best[NEAREST]], 0) if found > NEAREST else 0
+        for j in range(min(found, NEAREST)):
+            unit += self.w[best[j]] * max(1 - max(half - near[best[j]], 0) / reach, 0) if reach > 0 else 0
+        for j in range(min(found, NEAREST)):
+            weight = self.w[best[j]]
+            if unit > 0:
+                weight *= max(1 - max(half - near[best[j]], 0) / reach, 0)
+            sum += weight
+            for c in range(self.n_columns):
+                s[c] += weight * self.y[best[j] * self.n_columns + c]
+        for c in range(self.n_columns):
+            s[c] = finite(s[c] / sum) if sum > 0 else 0
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t i = self.clock % KEPT, j, k
+        if r.x.squared_norm == 0:
+            r.x.squared_norm = 2 * self.half
+        if r.seen:
+            return
+        for j in range(self.n_features):
+            self.Z[j * KEPT + i] = 0
+        for k in range(self.row.n):
+            j = k if self.row.indices == NULL else self.row.indices[k]
+            self.Z[j * KEPT + i] = (<const float*>self.row.values)[k]
+        self.lowered[i] = <float>-self.half
+        self.w[i] = r.weight
+        memcpy(self.y + i * self.n_columns, self.last, self.n_columns * sizeof(double))
+        self.clock += 1
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef double* y = self.y + (self.clock - 1) % KEPT * self.n_columns
+        cdef const HalfSpace* h
+        cdef Py_ssize_t i
+        for i in range(0 if r.seen else r.n_halfspaces):
+            h = &r.halfspaces[i]
+            if h.up >= 0:
+                y[h.up] = finite(y[h.up] + h.tau / r.weight)
+            else:
+                y[h.down] = finite(y[h.down] - h.tau / r.weight)
+        return 0
