@@ -22,7 +22,8 @@ from timing import race, ratios
 from vowpal_wabbit import VowpalWabbit
 from workloads import WORKLOADS, Workload
 
-from onmargin.apps.train import Request, train
+from onmargin.apps.request import Request
+from onmargin.apps.train import train
 
 ROWS = 50_000
 DOCUMENTS = 20_000

@@ -13,7 +13,7 @@ import pytest
 import onmargin as library
 from onmargin.apps.loaded import load_learner
 from onmargin.apps.looks import settings_for
-from onmargin.apps.train import _forgets
+from onmargin.apps.run import _forgets
 from tests.apps.program import conll, jsonl, onmargin, report
 from tests.apps.test_tables import people, said
 

@@ -5,132 +5,26 @@ from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-import numpy as np
-
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
-from onmargin.apps.formats import Settings
 from onmargin.apps.learners import (
     AUTOMATIC,
     is_fitted,
     leading,
-    learner_class,
-    make_learner,
     model_in,
     n_features,
-    usual_learner,
 )
 from onmargin.apps.tasks import TARGETS
-from onmargin.errors import ExampleError, ParameterError
+from onmargin.errors import ExampleError
 from onmargin.io.svmlight import SparseRows
 
 if TYPE_CHECKING:  # importing them takes time that a prediction need not wait for
-    from onmargin.confidence import Coverage, Intervals, PredictionSets
+    from onmargin.confidence import Coverage
     from onmargin.io.sharding import Batch
 
 Notes = dict[str, Any]
 # The name of the mean size of prediction sets or intervals in reports, by task.
 SIZES = {"classify": "mean_set_size", "rank": "mean_set_size", "regress": "mean_interval_width"}
-
-
-# Parameters of a tagger that only `fit` and lists of names use, with what to do instead.
-_OF_FIT = {
-    "max_iter": "use --passes",
-    "shuffle": "use --shuffle",
-    "random_state": "leave it out",
-    "tol": "leave it out",
-    "n_iter_no_change": "leave it out",
-    "verbose": "leave it out",
-    "warm_start": "use --from",
-    "separator": "leave it out",
-}
-
-
-def begin(
-    model: str | None, task: str, settings: Settings, parameters: dict[str, Any], coverage: float | None = None
-) -> "ChunkLearner":
-    """Create a learner by name, or the default one for a task, for examples read with `settings`.
-
-    With `coverage` it has prediction sets or intervals.
-    """
-    if (task == "tag") != (settings.kind == "sequences"):
-        kind = "sequences, which only a tagger learns" if task != "tag" else "no sequences, which a tagger needs"
-        raise Failure(f"{settings.format} files have {kind}: the task {task!r} does not go with them")
-    parameters = dict(parameters)
-    model = model or usual_learner(task, parameters)
-    bits = parameters.pop("hash", None)
-    if bits is not None and settings.kind == "sequences":
-        raise click.UsageError(f"--hash is for records and rows; {settings.format} files have features of tokens")
-    if bits is not None and settings.kind == "records":
-        parameters["n_features"] = 2**bits
-    if settings.kind == "rows":
-        parameters.setdefault("dtype", settings.dtype)
-    if task == "tag":
-        useless = [f"{name} ({remedy})" for name, remedy in _OF_FIT.items() if name in parameters]
-        if useless:
-            raise click.UsageError(f"parameters of a tagger without effect on files: {', '.join(useless)}")
-        parameters.setdefault("average", True)  # as `SequenceTagger.fit` does
-    elif "separator" in parameters and settings.format not in {"json", "jsonl"}:
-        raise click.UsageError(f"separator is for lists of names in JSON, and {settings.format} files have none")
-    learner = made(model, task, parameters)
-    return ChunkLearner(task, learner if coverage is None else covering(learner, coverage), token_features(settings))
-
-
-def covering(model: Any, coverage: float) -> "PredictionSets | Intervals":
-    """Return prediction sets around a classifier or label ranker, or intervals around a regressor."""
-    from onmargin.confidence import Intervals, PredictionSets
-
-    try:
-        return (Intervals if model.task == "regress" else PredictionSets)(model, coverage)
-    except TypeError as error:
-        raise click.UsageError(
-            f"--coverage is for classifiers, label rankers and regressors, and a {type(model).__name__} is none of them"
-        ) from error
-
-
-def made(model: str | None, task: str | None, parameters: dict[str, Any]) -> Any:
-    """Create a learner; invalid parameters raise a usage error."""
-    try:
-        return make_learner(learner_class(model, task), parameters)
-    except (TypeError, ValueError) as error:
-        # The advice of a ParameterError is written for Python callers.
-        raise click.UsageError(error.problem if isinstance(error, ParameterError) else str(error)) from error
-
-
-def task_of(model: str | None, task: str | None) -> str | None:
-    """Return the requested task, or that of the named learner; None if it must be guessed."""
-    if model is None:
-        return task
-    try:
-        named: str = learner_class(model, task).task
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-    return named
-
-
-def row_type(model: str | None, task: str, parameters: dict[str, Any]) -> str:
-    """Return the type of weights for rows of numbers: single precision, if the learner supports it."""
-    options = {name: value for name, value in parameters.items() if name not in {"dtype", "hash"}}
-    dtypes = made(model or usual_learner(task, options), task, options).plan().dtypes
-    return "float32" if np.dtype(np.float32) in dtypes else "float64"
-
-
-def token_features(settings: Settings) -> Notes:
-    """Return the templates for the features of tokens in columns."""
-    if settings.format not in {"conll", "conllu"}:
-        if settings.templates:
-            raise click.UsageError(f"--template is for tokens in columns; {settings.format} files have none")
-        return {}
-    from onmargin.features.window import WindowFeatures
-
-    n = max(1, settings.columns)
-    columns = ["w", "pos", *(f"c{k}" for k in range(2, n))][:n]
-    try:
-        templates = list(WindowFeatures(columns, settings.templates or None).templates)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--template") from error
-    return {"columns": columns, "templates": templates}
 
 
 class ChunkReader:

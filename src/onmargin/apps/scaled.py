@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import click
 
 from onmargin import scale
-from onmargin.apps.chunk_learner import ChunkReader, Mark, Notes, begin, task_of
+from onmargin.apps.chunk_learner import ChunkReader, Mark, Notes
 from onmargin.apps.chunks import Chunk, Position, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings
 from onmargin.apps.looks import check_files
+from onmargin.apps.new_learner import begin, task_of
+from onmargin.apps.request import Request
+from onmargin.apps.run import Run
 from onmargin.apps.tasks import guess_task
-from onmargin.apps.train import Request, Run
 from onmargin.io.sharding import Batch
 
 

@@ -1,208 +1,29 @@
-"""Training on files: passes over the data, checkpoints, and resuming after an interruption.
-
-A checkpoint is the model file itself, whose notes have the position in the data. Files are replaced atomically, so that
-there is always a consistent checkpoint.
-"""
+"""Training on files: passes over the data, checkpoints, and resuming after an interruption."""
 
 import os
-import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator
 from typing import Any
 
 import click
 import numpy as np
 
-from onmargin.apps.chunk_learner import ChunkLearner, Mark, begin, row_type, task_of
+from onmargin.apps.chunk_learner import ChunkLearner, Mark
 from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, joined, read_chunks
 from onmargin.apps.evaluate import measure_chunk, new_measure
 from onmargin.apps.failure import Failure, listed
-from onmargin.apps.formats import FORMATS, TEXT_PARAMETERS, Settings
-from onmargin.apps.looks import Look, check_files, guessed, look_at, missing_columns, named_options
+from onmargin.apps.formats import Settings
+from onmargin.apps.guess_messages import Said, Silent
+from onmargin.apps.looks import check_files, missing_columns, named_options
+from onmargin.apps.new_learner import begin, task_of
+from onmargin.apps.pace import Due, Pace
 from onmargin.apps.progress import Progress
 from onmargin.apps.report import Report
+from onmargin.apps.request import Request
+from onmargin.apps.run import START, Run
 from onmargin.apps.signals import Signals, Stopped
 from onmargin.apps.tasks import guess_task, usual_radius
 from onmargin.errors import ExampleError
-from onmargin.io import ReadError, load_with_notes, save
-
-START = Position()
-_EVERY = 60.0  # seconds between checkpoints, unless examples are counted
-_SHARE = 20  # minimum time between checkpoints, as a multiple of the time to write one
-_PIECE = 0.2  # approximate seconds to learn a piece of a block; signals wait this long
-_KEPT = 1 << 26  # maximum number of feature values kept for later passes, 12 bytes each
-_FEW_CLASSES = 10  # maximum number of distinct integer labels that are taken for classes without a message
-_NAMED = 10  # maximum number of skipped records that are named
-
-
-@dataclass(frozen=True)
-class Request:
-    """Options of a training run. A run is resumed with the same request; only passes and files at the end may be added.
-
-    `reading` has the options for reading files, by the names of `formats.OPTIONS`. If `holdout` is not 0, every
-    `holdout`-th example is not learned but used for evaluation after each pass.
-    """
-
-    files: tuple[str, ...]
-    task: str | None = None
-    format: str | None = None
-    reading: Mapping[str, Any] = field(default_factory=dict)
-    parameters: dict[str, Any] = field(default_factory=dict)
-    passes: int = 1
-    model: str | None = None  # the name of a learner
-    holdout: int = 0
-    shuffle: bool = False
-    skip_errors: bool = False
-    coverage: float | None = None  # coverage of prediction sets or intervals
-
-    def to_notes(self) -> dict[str, Any]:
-        notes = asdict(self) | {"files": list(self.files)}
-        del notes["passes"]
-        notes["reading"] = {name: _plain(value) for name, value in self.reading.items()}
-        # repr also represents infinity, which JSON lacks.
-        notes["parameters"] = {name: repr(value) for name, value in self.parameters.items()}
-        return notes
-
-    def look(self) -> Look:
-        """Return how to read the files."""
-        formats = {path: guessed(path, self.format) for path in self.files}
-        first = self.files[0]
-        for path, format in formats.items():
-            if format != formats[first]:
-                raise Failure(f"{first} is {formats[first]} and {path} is {format}: a model learns from one format")
-        task = task_of(self.model, self.task)
-        if task not in {None, "rank"} and (self.reading.get("labels") or self.reading.get("label_separator")):
-            raise click.UsageError(f"several labels per example are for --task rank; the task here is {task}")
-        dtype = self.parameters.get("dtype")
-        if dtype is None:
-            dtype = "float32" if task in {None, "tag"} else row_type(self.model, task, self.parameters)
-        options = {name: self.parameters[name] for name in TEXT_PARAMETERS if name in self.parameters}
-        fixed = {"multilabel": task == "rank", "dtype": dtype, "text_options": options}
-        if FORMATS[formats[first]].kind == "rows":
-            fixed["hash"] = self.parameters.get("hash", 0)
-        look = look_at(first, formats[first], self.reading, **fixed)
-        _check_text_parameters(look, options)
-        return look
-
-
-def _plain(value: Any) -> Any:
-    return list(map(_plain, value)) if isinstance(value, tuple) else value
-
-
-def _check_text_parameters(look: Look, options: Mapping[str, Any]) -> None:
-    """Raise an error for text parameters if there are no texts."""
-    if not options:
-        return
-    name = next(iter(options))
-    if not look.has_texts:
-        raise click.UsageError(f"{name} is for texts, and the examples have none: name a column with --text")
-    if look.settings.texts and look.settings.bare is None and options.get("idf"):
-        raise click.UsageError("idf is for texts alone: keep nothing else with --only, or leave it out")
-
-
-@dataclass
-class Run:
-    """A training run: the model, the settings for reading, and the position in the data."""
-
-    request: Request
-    out: str
-    settings: Settings
-    learner: ChunkLearner | None = None
-    position: Position = START
-    digest: Digest = field(default_factory=Digest)  # digest of the learned examples of the current file
-    unread: str | None = None  # digest of a checkpoint whose records are yet to be read again; "" if it has none
-    marks: list[Mark] = field(default_factory=lambda: [Mark()])  # sums at the start and at the end of each pass
-    held_out: list[Report] = field(default_factory=list)  # measures on the held-out examples after each pass
-    skipped: dict[str, int] = field(default_factory=dict)  # number of skipped records by file
-    n_before: int = 0  # number of examples learned by an earlier run
-    shuffled: Chunk | None = None  # all examples, if they are shuffled
-    kept: "list[Kept] | None" = None  # all examples of the first pass, if their features are worth keeping
-    n_kept: int = 0  # number of kept feature values
-
-    def save(self) -> None:
-        """Write the model with its position atomically."""
-        if self.learner is not None:
-            notes = {
-                "task": self.learner.task,
-                "features": self.learner.features,
-                "settings": self.settings.to_notes(),
-                "request": self.request.to_notes(),
-                "position": list(self.position),
-                "digest": str(self.digest) if self.unread is None else self.unread,
-                # A signal may arrive between the end of a pass and the update of the position.
-                "marks": [list(mark) for mark in self.marks[: 1 + self.position.passes]],
-                "tokens": self.learner.n_tokens,
-                "held_out": self.held_out[: self.position.passes],
-            }
-            save(self.learner.saved, self.out, notes=notes)
-
-    def report(self) -> Report:
-        """Return the results of the run."""
-        learner = self.learner
-        if learner is None:
-            return {}
-        marks = self.marks if len(self.marks) > 1 else [*self.marks, learner.mark()]
-        report = {
-            "model": self.out,
-            "task": learner.task,
-            "format": self.settings.format,
-            "passes": self.position.passes,
-            **learner.summary(marks),
-        }
-        if self.request.skip_errors:
-            report["skipped"] = sum(self.skipped.values())
-        if self.held_out:
-            report["held_out"] = {f"pass {k}": _numbers(one) for k, one in enumerate(self.held_out, 1)}
-        return report
-
-    def warnings(self) -> list[str]:
-        """Return warnings if the model may be useless, or worse than its progressive error."""
-        if self.learner is None:
-            return []
-        model = self.learner.model
-        standing, labels = getattr(model, "experts_", None), list(getattr(model, "classes_", []))
-        found = []
-        if len(labels) == 1:
-            found.append(
-                f"all examples have the label {str(labels[0])!r}, which the model always predicts: if the label is "
-                "another column, name it with --label"
-            )
-        if standing is not None and _forgets(standing):
-            found.append(
-                f"{standing.names[standing.leader]!r} leads, which follows the last examples: the model is for those "
-                "that come next in this order. For examples from all of the files train with --shuffle"
-            )
-        return found
-
-    def keep(self, piece: Chunk) -> None:
-        """Keep the features of sequences for later passes, as long as there is room."""
-        if self.position.passes == 0 and self.kept is not None and self.learner is not None:
-            chunk = self.learner.looked_up(piece)
-            self.kept.append(Kept(chunk, self.position, replace(self.digest)))
-            self.n_kept += chunk.X.n_values
-            if self.n_kept > _KEPT:
-                self.kept = None
-
-    def skip(self, error: ReadError) -> None:
-        """Count a record that is skipped, and name the first ones."""
-        n = self.skipped[error.path] = self.skipped.get(error.path, 0) + 1
-        if n <= _NAMED and self.position.passes == 0:
-            click.echo(f"skipped: {error}", err=True)
-
-
-def _forgets(standing: Any) -> bool:
-    """Return whether the leading expert forgets, and does not lead by chance."""
-    if not standing.forgets[standing.leader]:
-        return False
-    if standing.judged != "mistakes":
-        return True
-    least, other = standing.lost[standing.leader], standing.lost[~standing.forgets].min(initial=np.inf)
-    # The variance of the difference of two numbers of mistakes is at most their sum.
-    return bool(other - least > np.sqrt(least + other))
-
-
-def _numbers(report: Report) -> Report:
-    return {name: value for name, value in report.items() if isinstance(value, int | float)}
+from onmargin.io import ReadError, load_with_notes
 
 
 def train(request: Request, out: str, *, resume: bool, start: str | None, every: int | None, quiet: bool) -> Run:
@@ -217,12 +38,12 @@ def train(request: Request, out: str, *, resume: bool, start: str | None, every:
         raise click.UsageError("--on-error skip has no effect on folders: a file that cannot be read is named")
     if not os.path.isdir(folder := os.path.dirname(os.path.realpath(out))):
         raise Failure(f"there is no folder {folder} for {out}")
-    say = _Silent() if quiet else _Said(request)
+    say = Silent() if quiet else Said(request)
     run = resumed(request, out) if resume and os.path.exists(out) else _begun(request, out, start, say)
     once = request.holdout or request.shuffle or request.skip_errors or run.position != START
     if run.settings.kind == "sequences" and request.passes > 1 and not once:
         run.kept = []
-    progress, meter, due, pace = Progress(quiet=quiet), Meter(), _Due(every), _Pace()
+    progress, meter, due, pace = Progress(quiet=quiet), Meter(), Due(every), Pace()
     with Signals() as signals, progress:
         try:
             for chunk, after, digest in _remaining(run, meter, min(every or CHUNK, CHUNK)):
@@ -283,7 +104,7 @@ def resumed(request: Request, out: str) -> Run:
     )
 
 
-def _begun(request: Request, out: str, start: str | None, say: "_Silent") -> Run:
+def _begun(request: Request, out: str, start: str | None, say: "Silent") -> Run:
     """Return a run from the beginning of the data, with a new model or one trained on other data."""
     if start is None:
         look = request.look()
@@ -311,15 +132,6 @@ def _begun(request: Request, out: str, start: str | None, say: "_Silent") -> Run
     learner.n_tokens = notes.get("tokens", 0)
     settings = Settings.from_notes(notes["settings"])
     return Run(request, out, settings, learner, marks=[learner.mark()], n_before=learner.n_examples)
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Sequences with their features looked up, their end position, and the digest of their file up to there."""
-
-    chunk: Chunk
-    after: Position
-    digest: Digest
 
 
 def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Position, Digest | None]]:
@@ -382,7 +194,7 @@ def _shuffled(run: Run, size: int, meter: Meter) -> Iterator[Chunk]:
         yield run.shuffled.take(order[start : start + size])
 
 
-def _begin(run: Run, chunk: Chunk, say: "_Silent") -> None:
+def _begin(run: Run, chunk: Chunk, say: "Silent") -> None:
     """Create the learner for examples like these."""
     request = run.request
     task = task_of(request.model, request.task) or guess_task(chunk, run.settings)
@@ -475,89 +287,3 @@ def _remedy(run: Run, error: ReadError) -> str:
     if run.request.skip_errors or not error.skippable or run.settings.format == "folder":
         return ""
     return ". Correct the file and continue with --resume, or skip such records with --on-error skip"
-
-
-class _Silent:
-    """Messages about guesses, switched off."""
-
-    def look(self, look: Look) -> None:
-        pass
-
-    def task(self, learner: ChunkLearner) -> None:
-        pass
-
-    def classes(self, numbers: set[float]) -> None:
-        pass
-
-
-class _Said(_Silent):
-    """Messages about guesses: one line about what was guessed, and one about ignored columns."""
-
-    def __init__(self, request: Request) -> None:
-        self._request = request
-        self._look: Look | None = None
-
-    def look(self, look: Look) -> None:
-        self._look = look
-
-    def task(self, learner: ChunkLearner) -> None:
-        if self._look is None:
-            return
-        click.echo(
-            f"{self._request.files[0]}: {self._look}; task {learner.task}, {type(learner.model).__name__}", err=True
-        )
-        if self._look.left_out:
-            names = ", ".join(f"{name!r} ({reason})" for name, reason in self._look.left_out.items())
-            click.echo(f"left out: {names}; --only keeps what it names", err=True)
-
-    def classes(self, numbers: set[float]) -> None:
-        """Report that numbers were taken for classes, if there are more than classifications usually have."""
-        if len(numbers) > _FEW_CLASSES:
-            click.echo(
-                f"{len(numbers)} different whole numbers as labels are taken for classes; if they are quantities, add "
-                "--task regress",
-                err=True,
-            )
-
-
-class _Pace:
-    """Division of blocks into pieces that are learned quickly, so that signals can be handled between them."""
-
-    def __init__(self) -> None:
-        self._size = 10
-
-    def pieces(self, chunk: Chunk, after: Position) -> Iterator[tuple[Chunk, Position]]:
-        first, start, n = after.records - len(chunk), 0, len(chunk)
-        while start < n:
-            stop = min(n, start + self._size)
-            begun = time.monotonic()
-            yield chunk if stop - start == n else chunk.part(start, stop), after._replace(records=first + stop)
-            seconds = time.monotonic() - begun
-            if seconds > _PIECE:
-                self._size = max(1, self._size // 4)
-            elif seconds < _PIECE / 8 and stop - start == self._size:
-                self._size *= 4
-            start = stop
-
-
-class _Due:
-    """Schedule of checkpoints."""
-
-    def __init__(self, every: int | None) -> None:
-        self._every = every
-        self._examples = 0
-        self._wait = _EVERY
-        self._last = time.monotonic()
-
-    def after(self, n_examples: int) -> bool:
-        self._examples += n_examples
-        if self._every is not None:
-            return self._examples >= self._every
-        return time.monotonic() - self._last >= self._wait
-
-    def time(self, write: Any) -> None:
-        start = time.monotonic()
-        write()
-        self._last = time.monotonic()
-        self._wait = max(_EVERY, _SHARE * (self._last - start))
-        self._examples = 0

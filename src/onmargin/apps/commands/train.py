@@ -196,7 +196,7 @@ def train(
     """
     from onmargin.apps import report
     from onmargin.apps.outputs import check_output
-    from onmargin.apps.train import Request
+    from onmargin.apps.request import Request
     from onmargin.apps.train import train as run
     from onmargin.io.model_file import is_model_file
 

@@ -1,0 +1,136 @@
+"""A training run: the model, the position in the data, checkpoints and results.
+
+A checkpoint is the model file itself, whose notes have the position in the data. Files are replaced atomically, so that
+there is always a consistent checkpoint.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import click
+import numpy as np
+
+from onmargin.apps.chunk_learner import ChunkLearner, Mark
+from onmargin.apps.chunks import Chunk, Digest, Position
+from onmargin.apps.formats import Settings
+from onmargin.apps.report import Report
+from onmargin.apps.request import Request
+from onmargin.io import ReadError, save
+
+START = Position()
+_KEPT = 1 << 26  # maximum number of feature values kept for later passes, 12 bytes each
+_NAMED = 10  # maximum number of skipped records that are named
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Sequences with their features looked up, their end position, and the digest of their file up to there."""
+
+    chunk: Chunk
+    after: Position
+    digest: Digest
+
+
+@dataclass
+class Run:
+    """A training run: the model, the settings for reading, and the position in the data."""
+
+    request: Request
+    out: str
+    settings: Settings
+    learner: ChunkLearner | None = None
+    position: Position = START
+    digest: Digest = field(default_factory=Digest)  # digest of the learned examples of the current file
+    unread: str | None = None  # digest of a checkpoint whose records are yet to be read again; "" if it has none
+    marks: list[Mark] = field(default_factory=lambda: [Mark()])  # sums at the start and at the end of each pass
+    held_out: list[Report] = field(default_factory=list)  # measures on the held-out examples after each pass
+    skipped: dict[str, int] = field(default_factory=dict)  # number of skipped records by file
+    n_before: int = 0  # number of examples learned by an earlier run
+    shuffled: Chunk | None = None  # all examples, if they are shuffled
+    kept: "list[Kept] | None" = None  # all examples of the first pass, if their features are worth keeping
+    n_kept: int = 0  # number of kept feature values
+
+    def save(self) -> None:
+        """Write the model with its position atomically."""
+        if self.learner is not None:
+            notes = {
+                "task": self.learner.task,
+                "features": self.learner.features,
+                "settings": self.settings.to_notes(),
+                "request": self.request.to_notes(),
+                "position": list(self.position),
+                "digest": str(self.digest) if self.unread is None else self.unread,
+                # A signal may arrive between the end of a pass and the update of the position.
+                "marks": [list(mark) for mark in self.marks[: 1 + self.position.passes]],
+                "tokens": self.learner.n_tokens,
+                "held_out": self.held_out[: self.position.passes],
+            }
+            save(self.learner.saved, self.out, notes=notes)
+
+    def report(self) -> Report:
+        """Return the results of the run."""
+        learner = self.learner
+        if learner is None:
+            return {}
+        marks = self.marks if len(self.marks) > 1 else [*self.marks, learner.mark()]
+        report = {
+            "model": self.out,
+            "task": learner.task,
+            "format": self.settings.format,
+            "passes": self.position.passes,
+            **learner.summary(marks),
+        }
+        if self.request.skip_errors:
+            report["skipped"] = sum(self.skipped.values())
+        if self.held_out:
+            report["held_out"] = {f"pass {k}": _numbers(one) for k, one in enumerate(self.held_out, 1)}
+        return report
+
+    def warnings(self) -> list[str]:
+        """Return warnings if the model may be useless, or worse than its progressive error."""
+        if self.learner is None:
+            return []
+        model = self.learner.model
+        standing, labels = getattr(model, "experts_", None), list(getattr(model, "classes_", []))
+        found = []
+        if len(labels) == 1:
+            found.append(
+                f"all examples have the label {str(labels[0])!r}, which the model always predicts: if the label is "
+                "another column, name it with --label"
+            )
+        if standing is not None and _forgets(standing):
+            found.append(
+                f"{standing.names[standing.leader]!r} leads, which follows the last examples: the model is for those "
+                "that come next in this order. For examples from all of the files train with --shuffle"
+            )
+        return found
+
+    def keep(self, piece: Chunk) -> None:
+        """Keep the features of sequences for later passes, as long as there is room."""
+        if self.position.passes == 0 and self.kept is not None and self.learner is not None:
+            chunk = self.learner.looked_up(piece)
+            self.kept.append(Kept(chunk, self.position, replace(self.digest)))
+            self.n_kept += chunk.X.n_values
+            if self.n_kept > _KEPT:
+                self.kept = None
+
+    def skip(self, error: ReadError) -> None:
+        """Count a record that is skipped, and name the first ones."""
+        n = self.skipped[error.path] = self.skipped.get(error.path, 0) + 1
+        if n <= _NAMED and self.position.passes == 0:
+            click.echo(f"skipped: {error}", err=True)
+
+
+def _forgets(standing: Any) -> bool:
+    """Return whether the leading expert forgets, and does not lead by chance."""
+    if not standing.forgets[standing.leader]:
+        return False
+    if standing.judged != "mistakes":
+        return True
+    least, other = standing.lost[standing.leader], standing.lost[~standing.forgets].min(initial=np.inf)
+    # The variance of the difference of two numbers of mistakes is at most their sum.
+    return bool(other - least > np.sqrt(least + other))
+
+
+def _numbers(report: Report) -> Report:
+    return {name: value for name, value in report.items() if isinstance(value, int | float)}
