@@ -15,6 +15,7 @@ class Player:
     outward: bool
     nonnegative: str | None
     stretch: int
+    n_threads: int
     def __init__(
         self,
         model: Any,

@@ -19,7 +19,7 @@ from onmargin._core.rounds cimport Stage, Totals, play_round, seat
 from onmargin._core.rows cimport Row, Rows, address
 from onmargin._core.steps.step cimport Step
 from onmargin._core.tasks.task cimport Task
-from onmargin._core.text.names cimport Hashed
+from onmargin._core.text.ahead cimport TextBlock, TextsAhead
 from onmargin._core.text.reader cimport Reader, _Column
 from onmargin._core.turns cimport Turns
 
@@ -113,6 +113,7 @@ cdef class Player:
 
     targets : the task's target of each label, for `learn_label`
     outward : whether unknown features count in scores, as they do for distances
+    n_threads : number of threads, at most, that make the features of texts for `learn_many`
     stretch : numbers that `learn_many` touches between two checks for signals
     nonnegative : the error for a negative number in an example to learn, with {} for the number; None if all are
     accepted
@@ -135,7 +136,8 @@ cdef class Player:
     cdef Totals totals
     cdef Stage stage
     cdef bint single
-    cdef bint hashes  # whether words of texts are hashed, which needs no GIL
+    cdef TextsAhead ahead  # the features of texts
+    cdef public Py_ssize_t n_threads
     cdef readonly Rows rows  # the row of the current vector, unless it was copied
     cdef object copied       # the numbers of a copied vector
     cdef Row x
@@ -145,7 +147,7 @@ cdef class Player:
         self.turns = Turns() if turns is None else turns
         self.reader, self.vector = reader, vector
         self.targets = {}
-        self.hashes = reader is not None and reader.text is not None and isinstance(reader.names, Hashed)
+        self.n_threads = 1
         self.take()
 
     def take(self):
@@ -191,7 +193,7 @@ cdef class Player:
                 self.model.widen(reader.names.size)
                 self.take()
         except BaseException:
-            reader.names.forget(known)
+            reader.forget(known)
             raise
         reader.row(&self.x)
         if grow and not learn:
@@ -236,6 +238,8 @@ cdef class Player:
         self.stage.r.n_y = n_y
         self.stage.r.weight = weight
         play_round(self.task, self.step, self.geometry, self.totals, self.stage)
+        if self.reader is not None and self.reader.frequencies is not None:
+            self.reader.frequencies.pending = False
         self.touched += (self.x.n + 32) * self.geometry.n_scores
         return 0
 
@@ -286,16 +290,18 @@ cdef class Player:
         cdef Py_ssize_t n = self.aim(y, weights, first, labelled, aims, len(X) - first)
         cdef PyObject** examples = PySequence_Fast_ITEMS(X) + first
         cdef Py_ssize_t k = 0, stop
+        cdef bint reads_texts = self.reader is not None and self.reader.text is not None
         while k < n:
             if self.touched > self.stretch:
                 self.touched = 0
                 PyErr_CheckSignals()
             stop = k
-            while self.hashes and stop < n and PyUnicode_CheckExact(<object>examples[stop]):
+            while reads_texts and stop < n and PyUnicode_CheckExact(<object>examples[stop]):
                 stop += 1
             if stop > k:
-                with nogil:
-                    k += self.learn_texts(examples + k, aims + 2 * k, stop - k)
+                k += self.learn_texts(examples + k, aims + 2 * k, stop - k)
+                if k < stop:
+                    break
                 continue
             try:
                 if aims[2 * k + 1] > 0:
@@ -328,19 +334,55 @@ cdef class Player:
                 return k
         return n
 
-    cdef Py_ssize_t learn_texts(self, PyObject** texts, const double* aims, Py_ssize_t n) except -1 nogil:
-        """Learn texts with hashed words without the GIL until the next check for signals; return how many."""
+    cdef Py_ssize_t learn_texts(self, PyObject** texts, const double* aims, Py_ssize_t n) except -1:
+        """Learn texts whose features are made ahead of the rounds; return how many, up to one that is refused."""
+        cdef TextsAhead ahead = self.ahead
+        cdef TextBlock block
+        cdef Py_ssize_t k = 0, stop
+        self.ahead = None  # a signal handler may use the model
+        if ahead is None:
+            ahead = TextsAhead(self.reader, self.n_threads)
+        ahead.begin(texts, n)
+        try:
+            while k < n:
+                block = ahead.current()
+                stop = block.first + block.n
+                while k < stop:
+                    self.reader.grow = self.reader.counting = True
+                    with nogil:
+                        k = self.play_block(block, aims, k)
+                    if self.touched > self.stretch:
+                        self.touched = 0
+                        PyErr_CheckSignals()
+                    elif k < stop:  # the weights may have to be widened
+                        try:
+                            self.receive(<object>texts[k], True, True)
+                        except (TypeError, ValueError):
+                            return k
+                        self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
+                        k += 1
+                ahead.advance()
+        finally:
+            ahead.close()
+        self.ahead = ahead
+        return n
+
+    cdef Py_ssize_t play_block(self, TextBlock block, const double* aims, Py_ssize_t first) except -1 nogil:
+        """Learn the rest of a block up to the next check for signals, or up to a text with too many new names.
+
+        Return the index of the next text.
+        """
         cdef Py_ssize_t k
-        self.reader.grow = self.reader.counting = True
-        for k in range(n):
+        for k in range(first, block.first + block.n):
             if self.touched > self.stretch:
                 return k
-            if aims[2 * k + 1] > 0:
-                self.reader.rewind()
-                self.reader.take_text(texts[k])
-                self.reader.row(&self.x)
-                self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
-        return n
+            if aims[2 * k + 1] == 0:
+                continue
+            if self.reader.names.size + block.prepare(k - block.first, self.reader) > self.max_names:
+                return k
+            block.row(k - block.first, self.reader, &self.x)
+            self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
+        return block.first + block.n
 
     def target_of(self, y):
         """Return the target of an example, a number that fits the weights."""

@@ -9,7 +9,7 @@ from onmargin._core.text.names import Hashed, Index, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies, Text
 from onmargin.models.options import check_options, option, optional
-from onmargin.models.rules import FLAG, NONE, Character, Instance, PowerOfTwo, Span, Word
+from onmargin.models.rules import FLAG, NONE, Character, Instance, Number, PowerOfTwo, Span, Word
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -45,6 +45,10 @@ class RecordFeatures:
     idf : bool, default=False
         Whether to multiply the features of a text by the inverse document frequency 1 + ln((n + 1) / (d + 1)), where d
         of the n texts learned so far contain the feature.
+    n_jobs : int or None, default=None
+        Maximum number of threads with which `learn_many` splits texts into words and looks them up, while the rounds
+        are played in order; the result is the same, bit for bit. If None, one per core. Threads are only started
+        for lists of several hundred texts or more. Use 1 if other processes need the cores.
 
     See Also
     --------
@@ -69,6 +73,7 @@ class RecordFeatures:
     weighting: str = option("tf", Word("tf", "binary", "log"))
     normalize: bool = option(True, FLAG)
     idf: bool = option(False, FLAG)
+    n_jobs: int | None = option(None, NONE, Number(1, whole=True))
 
     def __post_init__(self) -> None:
         self._check_parameters()

@@ -18,7 +18,7 @@ from onmargin._core.text.words import Frequencies
 from onmargin._core.turns import Turns
 from onmargin.errors import ExampleError, ParameterError
 from onmargin.features.records import AS_THEY_COME, RecordFeatures, reading
-from onmargin.learner import STRETCH, Learner, Totals, matrix_of
+from onmargin.learner import STRETCH, Learner, Totals, matrix_of, threads
 from onmargin.models.options import check_options
 from onmargin.models.plan import Model, Plan, Shape, check_begun
 from onmargin.models.rules import Number
@@ -185,6 +185,8 @@ class StreamLearner:
                     self.__dict__, self._player = before, None
                     if names is not None:
                         names.forget(known)
+                    if before.get("_frequencies") is not None:
+                        before["_frequencies"].forget()
                 raise
 
     def _n_rounds(self) -> int:
@@ -268,6 +270,7 @@ class StreamLearner:
                     player = kind(self._model, self._reader(self._names), None, self._turns)
                 player.targets = self._targets()
                 player.stretch = STRETCH
+                player.n_threads = threads(self.features_.n_jobs)
                 player.nonnegative = self.plan().nonnegative
                 self._player = self._player or player
         return self._player

@@ -74,6 +74,12 @@ enum {
  * any two names of up to 256 bytes are equal there with a probability of at most 2^-64 over the secrets, whatever the
  * names are. In longer names the sum is multiplied before the next block is added to it. A last multiplication by
  * secrets folds the sum to 64 bits. */
+static inline uint64_t hash_folded(uint64_t low, uint64_t high, const uint64_t *k)
+{
+    low = multiply_wide(low + k[BLOCK_WORDS + 2], high + k[BLOCK_WORDS + 3], &high);
+    return low ^ high;
+}
+
 static inline uint64_t table_hash(const char *name, Py_ssize_t n, const uint64_t *k, int padded)
 {
     uint64_t low = (uint64_t)n, high = 0, product, carried;
@@ -87,8 +93,7 @@ static inline uint64_t table_hash(const char *name, Py_ssize_t n, const uint64_t
         low += product;
         high += carried + (low < product);
     }
-    low = multiply_wide(low + k[BLOCK_WORDS + 2], high + k[BLOCK_WORDS + 3], &high);
-    return low ^ high;
+    return hash_folded(low, high, k);
 }
 
 enum { SHORT_NAME = 16, LONG_NAME = 0xFF };
@@ -101,6 +106,33 @@ typedef struct {
     int32_t place;
 } Slot;
 
+/* Threads look names up while one thread adds some: the pointer to the name is written last and read first. */
+#if defined(_MSC_VER) && !defined(__clang__)
+static inline PyObject *slot_name(const Slot *slot)
+{
+    PyObject *name = *(PyObject *const volatile *)&slot->name;
+#if defined(_M_ARM64)
+    __dmb(_ARM64_BARRIER_ISH);
+#endif
+    return name;
+}
+
+static inline void slot_fill(Slot *slot, PyObject *name)
+{
+    _InterlockedExchangePointer((void *volatile *)&slot->name, name);
+}
+#else
+static inline PyObject *slot_name(const Slot *slot)
+{
+    return __atomic_load_n(&slot->name, __ATOMIC_ACQUIRE);
+}
+
+static inline void slot_fill(Slot *slot, PyObject *name)
+{
+    __atomic_store_n(&slot->name, name, __ATOMIC_RELEASE);
+}
+#endif
+
 /* The slot that a name would have. */
 static inline Slot name_slot(Spelling s, uint64_t hashed, int padded)
 {
@@ -111,6 +143,24 @@ static inline Slot name_slot(Spelling s, uint64_t hashed, int padded)
         slot.tail = s.n > 8 ? name_word(s.bytes + 8, s.n - 8, padded) : 0;
     }
     return slot;
+}
+
+/* The same, and the hash, of one to SHORT_NAME bytes behind which SHORT_NAME - 1 may be read, without branches. */
+static inline Slot short_slot(const char *name, Py_ssize_t n, const uint64_t *k, uint64_t *hashed)
+{
+    uint64_t head = load_eight(name), tail = load_eight(name + 8), high, low, all = ~(uint64_t)0;
+    head &= n < 8 ? all >> (64 - 8 * n) : all;
+    tail &= n > 8 ? all >> (128 - 8 * n) : 0;
+    low = multiply_wide(head + k[0], tail + k[1], &high);
+    low += (uint64_t)n;
+    *hashed = hash_folded(low, high + (low < (uint64_t)n), k);
+    Slot slot = {NULL, head, tail, ((uint32_t)(*hashed >> 32) | LONG_NAME) - (uint32_t)(LONG_NAME - n), 0};
+    return slot;
+}
+
+static inline int slot_is_ascii(const Slot *slot)
+{
+    return !((slot->head | slot->tail) & 0x8080808080808080);
 }
 
 /* Whether a slot is that of a name. */
@@ -129,6 +179,50 @@ static inline int is_ascii(const char *text, Py_ssize_t n)
     if (n > 0)
         high |= load_eight(text) & (((uint64_t)1 << 8 * n) - 1);
     return !(high & 0x8080808080808080);
+}
+
+enum { MOST_RESPELLED = 64, RESPELLED_ROOM = 4 * MOST_RESPELLED + 8 };
+
+/* Return a word of at most MOST_RESPELLED bytes of valid UTF-8 as Python spells it: all characters with one, two or
+ * four bytes. `room` has RESPELLED_ROOM bytes; seven behind the word may be read. */
+static inline Spelling respelled(const char *text, Py_ssize_t n, char *room)
+{
+    uint32_t characters[MOST_RESPELLED], all = 0;
+    Py_ssize_t k = 0, size = 0;
+    while (k < n) {
+        uint32_t c = (unsigned char)text[k++];
+        int more = c < 0x80 ? 0 : c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
+        if (more)
+            c &= 0x3F >> more;
+        for (; more > 0; more--)
+            c = c << 6 | ((unsigned char)text[k++] & 0x3F);
+        characters[size++] = c;
+        all |= c;
+    }
+    Spelling s = {room, size, all < 0x100 ? 1 : all < 0x10000 ? 2 : 4};
+    for (k = 0; k < size; k++) {
+        if (s.kind == 1)
+            room[k] = (char)characters[k];
+        else if (s.kind == 2)
+            ((uint16_t *)room)[k] = (uint16_t)characters[k];
+        else
+            ((uint32_t *)room)[k] = characters[k];
+    }
+    s.n *= s.kind;
+    memset(room + s.n, 0, 8);
+    return s;
+}
+
+/* Return the spelling of a word in UTF-8, of which that in ASCII is a slice of the text; of kind 0 if it is too long. */
+static inline Spelling word_spelling(const char *text, Py_ssize_t n, char *room)
+{
+    Spelling s = {text, n, 1};
+    if (is_ascii(text, n))
+        return s;
+    if (n <= MOST_RESPELLED)
+        return respelled(text, n, room);
+    s.kind = 0;
+    return s;
 }
 
 #endif

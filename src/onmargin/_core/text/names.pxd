@@ -20,11 +20,18 @@ cdef extern from "names.h" nogil:
         uint32_t mark
         int32_t place
 
+    enum:
+        RESPELLED_ROOM
+
     Slot name_slot(Spelling name, uint64_t hashed, bint padded)
+    Slot short_slot(const char* name, Py_ssize_t n, const uint64_t* secrets, uint64_t* hashed)
+    bint slot_is_ascii(const Slot* slot)
+    PyObject* slot_name(const Slot* slot)
+    void slot_fill(Slot* slot, PyObject* name)
+    Spelling word_spelling(const char* text, Py_ssize_t n, char* room)
     bint slot_has(const Slot* slot, const Slot* wanted, Spelling name)
     uint64_t place_hash(const char* name, Py_ssize_t n, bint padded)
     uint64_t table_hash(const char* name, Py_ssize_t n, const uint64_t* secrets, bint padded)
-    bint is_ascii(const char* text, Py_ssize_t n)
 
 
 cdef extern from "words.h" nogil:
@@ -47,36 +54,53 @@ cdef struct Feature:
     double value
 
 
+cdef struct Missing:         # an n-gram of a text without a place
+    Py_ssize_t position      # among the n-grams
+    Py_ssize_t start, size   # in the letters of the text
+    uint64_t hashed
+
+
+cdef struct Table:
+    Slot* slots
+    uint64_t mask
+
+
+cdef inline Slot* table_seek(Table table, Spelling name, uint64_t hashed, const Slot* wanted) noexcept nogil:
+    cdef uint64_t place = hashed & table.mask
+    while slot_name(&table.slots[place]) != NULL and not slot_has(&table.slots[place], wanted, name):
+        place = (place + 1) & table.mask
+    return &table.slots[place]
+
+
+cdef inline Slot* table_slot(Table table, Spelling name, uint64_t hashed, bint padded) noexcept nogil:
+    """Return the slot of a name, or the free slot where it belongs."""
+    cdef Slot wanted = name_slot(name, hashed, padded)
+    return table_seek(table, name, hashed, &wanted)
+
+
 cdef class Index:
     cdef Py_ssize_t size
+    cdef Table table            # of names that are stored
+    cdef readonly bytearray memory       # its slots
+
     cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1
-    cdef Py_ssize_t find_words(
-        self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
-    ) except -1 nogil
+    cdef Py_ssize_t look_up(
+        self, Table table, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, int32_t* found
+    ) noexcept nogil
+    cdef int add_words(
+        self, const char* text, Missing* missing, Py_ssize_t n, bint grow, int32_t* places
+    ) except -1 with gil
 
 
 cdef class Names(Index):
     cdef readonly list names
-    cdef bytearray memory
-    cdef Slot* slots
-    cdef uint64_t mask
 
     cdef take_over(self, list names)
+    cdef Slot* slot(self, PyObject* name) noexcept
     cdef index(self)
-    cdef put(self, str name, Py_ssize_t place)
-    cdef Py_ssize_t add(self, str name) except -1
-    cdef Py_ssize_t add_word(self, const char* text, Py_ssize_t n, bint grow) except -2 with gil
-
-    cdef inline Slot* next(self, Slot* slot) noexcept nogil:
-        return slot + 1 if slot < self.slots + self.mask else self.slots
-
-    cdef inline Slot* slot(self, Spelling name, uint64_t hashed, bint padded=False) noexcept nogil:
-        """Return the slot of a name, or the free slot where it belongs."""
-        cdef Slot* slot = &self.slots[hashed & self.mask]
-        cdef Slot wanted = name_slot(name, hashed, padded)
-        while slot.name != NULL and not slot_has(slot, &wanted, name):
-            slot = self.next(slot)
-        return slot
+    cdef void put(self, PyObject* name, uint64_t hashed, Py_ssize_t place) noexcept
+    cdef Py_ssize_t add_word(self, Spelling word, uint64_t hashed, bint grow) except -2
+    cdef Py_ssize_t add(self, str name, uint64_t hashed) except -1
 
 
 cdef class Hashed(Index):

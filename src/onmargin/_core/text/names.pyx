@@ -10,7 +10,7 @@ from onmargin._core.restore import whole
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
 
 from onmargin._core.rows cimport VEC_PREFETCH
@@ -18,6 +18,7 @@ from onmargin._core.rows cimport VEC_PREFETCH
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+    str PyUnicode_FromKindAndData(int kind, const void* characters, Py_ssize_t n)
 
 
 # Rows are indexed by 32-bit integers.
@@ -33,6 +34,7 @@ memcpy(secrets, <char*>_random, sizeof(secrets))
 
 cdef enum:
     GROUP = 16  # words that are looked up together
+    CACHE_LINE = 64
 
 
 cdef inline uint64_t hash_of(Spelling name) noexcept nogil:
@@ -42,16 +44,24 @@ cdef inline uint64_t hash_of(Spelling name) noexcept nogil:
 cdef class Index:
     """Base class: places of features by name. With `grow`, a new name gets a place; otherwise it has none.
 
-    find        look up the places of the names of an example together; return how many have one
-    find_words  the same for n runs of `length` words of a text, in UTF-8 with 7 extra bytes behind it
+    find      look up the places of the names of an example together; return how many have one
+    look_up   look up n runs of `length` words of a text, in UTF-8 with 15 extra bytes behind it; -1 if unknown. Return
+              how many are. Threads may look up words while one adds names, each in the table that it was given, as long
+              as its `memory` is kept
+    add_words set the places of n words that were not found; -1 if they have none
     """
 
     cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
         return 0
 
-    cdef Py_ssize_t find_words(
-        self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
-    ) except -1 nogil:
+    cdef Py_ssize_t look_up(
+        self, Table table, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, int32_t* found
+    ) noexcept nogil:
+        return 0
+
+    cdef int add_words(
+        self, const char* text, Missing* missing, Py_ssize_t n, bint grow, int32_t* places
+    ) except -1 with gil:
         return 0
 
     def __len__(self):
@@ -100,17 +110,21 @@ cdef class Names(Index):
         while self.size > n:
             self.size -= 1
             name = self.names.pop()
-            self.slot(name_spelling(<PyObject*>name), hash_of(name_spelling(<PyObject*>name))).name = NULL
+            self.slot(<PyObject*>name).name = NULL
+
+    cdef Slot* slot(self, PyObject* name) noexcept:
+        """Return the slot of a name, or the free slot where it belongs."""
+        return table_slot(self.table, name_spelling(name), hash_of(name_spelling(name)), False)
 
     def probes(self):
         """Return how many slots are probed to find every name once, a measure of how well the hash spreads them."""
         cdef Py_ssize_t n = 0
-        cdef Slot* slot
+        cdef uint64_t place
         for name in self.names:
-            slot = &self.slots[hash_of(name_spelling(<PyObject*>name)) & self.mask]
+            place = hash_of(name_spelling(<PyObject*>name)) & self.table.mask
             n += 1
-            while slot.name != <PyObject*>name:
-                slot = self.next(slot)
+            while self.table.slots[place].name != <PyObject*>name:
+                place = (place + 1) & self.table.mask
                 n += 1
         return n
 
@@ -118,23 +132,29 @@ cdef class Names(Index):
         """Rebuild the table, with room for half as many names again at least."""
         cdef uint64_t n = 1024
         cdef Py_ssize_t place
+        cdef PyObject* name
         self.size = len(self.names)
         while n < 3 * <uint64_t>self.size:
             n *= 2
-        self.memory = bytearray(n * sizeof(Slot))
-        self.slots = <Slot*>PyByteArray_AS_STRING(self.memory)
-        self.mask = n - 1
+        self.memory = bytearray(n * sizeof(Slot) + CACHE_LINE)
+        # No slot lies in two cache lines.
+        self.table.slots = <Slot*>(PyByteArray_AS_STRING(self.memory) + CACHE_LINE
+                                   - <uintptr_t>PyByteArray_AS_STRING(self.memory) % CACHE_LINE)
+        self.table.mask = n - 1
         for place in range(self.size):
-            self.put(<object>PyList_GET_ITEM(self.names, place), place)
+            name = PyList_GET_ITEM(self.names, place)
+            self.put(name, hash_of(name_spelling(name)), place)
 
-    cdef put(self, str name, Py_ssize_t place):
-        cdef Spelling spelling = name_spelling(<PyObject*>name)
-        cdef uint64_t hashed = hash_of(spelling)
-        cdef Slot* slot = &self.slots[hashed & self.mask]
-        while slot.name != NULL:
-            slot = self.next(slot)
-        slot[0] = name_slot(spelling, hashed, False)
-        slot.name, slot.place = <PyObject*>name, <int32_t>place
+    cdef void put(self, PyObject* name, uint64_t hashed, Py_ssize_t place) noexcept:
+        """Fill the first free slot for a name that is not in the table."""
+        cdef uint64_t at = hashed & self.table.mask
+        cdef Slot* slot
+        while self.table.slots[at].name != NULL:
+            at = (at + 1) & self.table.mask
+        slot = &self.table.slots[at]
+        slot[0] = name_slot(name_spelling(name), hashed, False)
+        slot.place = <int32_t>place
+        slot_fill(slot, name)
 
     cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
         """Look up in three passes, so that memory accesses of different names overlap."""
@@ -142,25 +162,29 @@ cdef class Names(Index):
         cdef Slot* slot
         for k in range(n):
             features[k].hashed = hash_of(name_spelling(features[k].name))
-            VEC_PREFETCH(&self.slots[features[k].hashed & self.mask])
+            VEC_PREFETCH(&self.table.slots[features[k].hashed & self.table.mask])
         if self.size > FEW_NAMES:
             for k in range(n):
-                VEC_PREFETCH(self.slots[features[k].hashed & self.mask].name)
+                VEC_PREFETCH(self.table.slots[features[k].hashed & self.table.mask].name)
         for k in range(n):
-            slot = self.slot(name_spelling(features[k].name), features[k].hashed)
+            slot = table_slot(self.table, name_spelling(features[k].name), features[k].hashed, False)
             if slot.name != NULL or grow:
-                found[kept].index = slot.place if slot.name != NULL else <int32_t>self.add(<str>features[k].name)
+                found[kept].index = slot.place if slot.name != NULL else <int32_t>self.add(
+                    <str>features[k].name, features[k].hashed
+                )
                 found[kept].value = features[k].value
                 kept += 1
         return kept
 
-    cdef Py_ssize_t find_words(
-        self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
-    ) except -1 nogil:
-        """In rounds as well. Of words in ASCII the bytes are those of their strings, which need not be made."""
-        cdef Py_ssize_t first = 0, k, size, place, kept = 0
+    cdef Py_ssize_t look_up(
+        self, Table table, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, int32_t* found
+    ) noexcept nogil:
+        """In rounds as well. Most words are short and in ASCII."""
+        cdef Py_ssize_t first = 0, k, size, known = 0
         cdef Spelling[GROUP] names
+        cdef Slot[GROUP] wanted
         cdef uint64_t[GROUP] hashed
+        cdef char[GROUP][RESPELLED_ROOM] rooms
         cdef Slot* slot
         while first < n:
             size = min(n - first, <Py_ssize_t>GROUP)
@@ -168,41 +192,66 @@ cdef class Names(Index):
                 names[k].bytes = text + words[first + k].start
                 names[k].n = words[first + k + length - 1].end - words[first + k].start
                 names[k].kind = 1
-                hashed[k] = table_hash(names[k].bytes, names[k].n, secrets, True)
-                VEC_PREFETCH(&self.slots[hashed[k] & self.mask])
+                if names[k].n <= SHORT_NAME:
+                    wanted[k] = short_slot(names[k].bytes, names[k].n, secrets, &hashed[k])
+                if names[k].n > SHORT_NAME or not slot_is_ascii(&wanted[k]):
+                    names[k] = word_spelling(names[k].bytes, names[k].n, rooms[k])
+                    hashed[k] = table_hash(names[k].bytes, names[k].n, secrets, True)
+                    wanted[k] = name_slot(names[k], hashed[k], True)
+                VEC_PREFETCH(&table.slots[hashed[k] & table.mask])
             for k in range(size):
-                if names[k].n > SHORT_NAME:
-                    VEC_PREFETCH(self.slots[hashed[k] & self.mask].name)
+                if names[k].n > SHORT_NAME or names[k].kind != 1:
+                    VEC_PREFETCH(slot_name(&table.slots[hashed[k] & table.mask]))
             for k in range(size):
-                slot = self.slot(names[k], hashed[k], True) if is_ascii(names[k].bytes, names[k].n) else NULL
-                if slot != NULL and slot.name != NULL:
-                    place = slot.place
-                else:
-                    place = self.add_word(names[k].bytes, names[k].n, grow)
-                if place >= 0:
-                    found[kept] = <int32_t>place
-                    kept += 1
+                slot = table_seek(table, names[k], hashed[k], &wanted[k])
+                found[first + k] = -1
+                if slot_name(slot) != NULL and names[k].kind > 0:
+                    found[first + k] = slot.place
+                    known += 1
             first += size
-        return kept
+        return n - known
 
-    cdef Py_ssize_t add_word(self, const char* text, Py_ssize_t n, bint grow) except -2 with gil:
-        """Return the place of a word that is new or not ASCII, or -1."""
-        cdef str name = text[:n].decode("utf-8")
-        cdef Spelling spelling = name_spelling(<PyObject*>name)
-        cdef Slot* slot = self.slot(spelling, hash_of(spelling))
+    cdef int add_words(
+        self, const char* text, Missing* missing, Py_ssize_t n, bint grow, int32_t* places
+    ) except -1 with gil:
+        """A word may be known by now. Slots are fetched first, as in `find`."""
+        cdef char[RESPELLED_ROOM] room
+        cdef Spelling name
+        cdef Py_ssize_t k
+        for k in range(n):
+            name = word_spelling(text + missing[k].start, missing[k].size, room)
+            missing[k].hashed = table_hash(name.bytes, name.n, secrets, True)
+            VEC_PREFETCH(&self.table.slots[missing[k].hashed & self.table.mask])
+        for k in range(n):
+            name = word_spelling(text + missing[k].start, missing[k].size, room)
+            places[missing[k].position] = <int32_t>self.add_word(name, missing[k].hashed, grow)
+        return 0
+
+    cdef Py_ssize_t add_word(self, Spelling word, uint64_t hashed, bint grow) except -2:
+        cdef str name = None
+        cdef Slot* slot
+        if word.kind == 0:
+            name = word.bytes[:word.n].decode("utf-8")
+            word = name_spelling(<PyObject*>name)
+            hashed = hash_of(word)
+        slot = table_slot(self.table, word, hashed, False)
         if slot.name != NULL:
             return slot.place
-        return self.add(name) if grow else -1
+        if not grow:
+            return -1
+        if name is None:
+            name = PyUnicode_FromKindAndData(word.kind, word.bytes, word.n // word.kind)
+        return self.add(name, hashed)
 
-    cdef Py_ssize_t add(self, str name) except -1:
+    cdef Py_ssize_t add(self, str name, uint64_t hashed) except -1:
         cdef Py_ssize_t place = self.size
         if place == MOST_NAMES:
             raise ValueError(f"there are {place} names of features already, and no more can be indexed")
         self.names.append(name)
-        if 2 * <uint64_t>place >= self.mask:
+        if 2 * <uint64_t>place >= self.table.mask:
             self.index()
         else:
-            self.put(name, place)
+            self.put(<PyObject*>name, hashed, place)
             self.size += 1
         return place
 
@@ -226,11 +275,11 @@ cdef class Hashed(Index):
             found[k].value = features[k].value
         return n
 
-    cdef Py_ssize_t find_words(
-        self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
-    ) except -1 nogil:
+    cdef Py_ssize_t look_up(
+        self, Table table, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, int32_t* found
+    ) noexcept nogil:
         cdef Py_ssize_t k, size
         for k in range(n):
             size = words[k + length - 1].end - words[k].start
             found[k] = <int32_t>(place_hash(text + words[k].start, size, True) >> (64 - self.bits))
-        return n
+        return 0

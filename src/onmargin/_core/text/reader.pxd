@@ -2,9 +2,10 @@
 
 from cpython.object cimport PyObject
 from libc.math cimport isfinite
+from libc.stdint cimport int32_t
 
 from onmargin._core.rows cimport Row
-from onmargin._core.text.names cimport Feature, Index
+from onmargin._core.text.names cimport Feature, Index, Missing, Table
 from onmargin._core.text.words cimport Frequencies, Text
 
 
@@ -38,9 +39,9 @@ cdef class Reader:
     cdef bint counting
     cdef Py_UCS4 separator
     cdef bint single
-    cdef _Column values, indices, ends, features, entries, spare, places
+    cdef _Column values, indices, ends, features, entries, spare, places, missing
     cdef Feature* next_feature         # the next feature to fill
-    cdef Py_ssize_t n_entries
+    cdef Py_ssize_t n_entries, n_missing
     cdef list held
 
     cdef int fill(self, x) except -1
@@ -54,11 +55,20 @@ cdef class Reader:
     cdef int take(self, name, double value) except -1
     cdef int find_places(self) except -1
     cdef int take_text(self, PyObject* text) except -1 nogil
+    cdef Py_ssize_t look_up(self, Table table, PyObject* text) except -1 nogil
+    cdef int note_missing(
+        self, const int32_t* places, Py_ssize_t first, Py_ssize_t n, Py_ssize_t length
+    ) except -1 nogil
+    cdef Py_ssize_t resolve(
+        self, int32_t* places, Py_ssize_t n, const char* letters, Missing* missing, Py_ssize_t n_missing
+    ) except -1 nogil
+    cdef int weigh(self, int32_t* places, Py_ssize_t n) except -1 nogil
     cdef int settle(self) except -1
 
     cdef inline bint fits(self, double value) noexcept:
         """Return whether a value is finite in the precision of the rows."""
         return isfinite(<float>value) if self.single else isfinite(value)
 
+    cdef forget(self, Py_ssize_t known)
     cdef void rewind(self) noexcept nogil
     cdef int row(self, Row* x) except -1 nogil

@@ -10,7 +10,7 @@ from libc.math cimport isfinite, isnan
 from libc.stdint cimport int32_t, int64_t
 
 from onmargin._core.rows cimport Row, Rows
-from onmargin._core.text.names cimport Entry, Feature, Index, entries_count, entries_sort
+from onmargin._core.text.names cimport Entry, Feature, Index, Missing, Table, entries_count, entries_sort
 from onmargin._core.text.words cimport Frequencies, Text
 
 
@@ -102,7 +102,8 @@ cdef class Reader:
         self.text, self.frequencies = text, frequencies
         self.held = []
         self.values, self.indices, self.ends = _Column(), _Column(), _Column()
-        self.features, self.entries, self.spare, self.places = _Column(), _Column(), _Column(), _Column()
+        self.features, self.entries, self.spare = _Column(), _Column(), _Column()
+        self.places, self.missing = _Column(), _Column()
         (<int64_t*>self.ends.extend(sizeof(int64_t)))[0] = 0
 
     def arrays(self):
@@ -236,19 +237,63 @@ cdef class Reader:
 
     cdef int take_text(self, PyObject* text) except -1 nogil:
         """Read every n-gram of words, weighted by how often it occurs."""
-        cdef Py_ssize_t n, most, found = 0
+        cdef Py_ssize_t n = self.look_up(self.names.table, text)
+        cdef int32_t* places = <int32_t*>self.places.start
+        n = self.resolve(places, n, self.text.letters, <Missing*>self.missing.start, self.n_missing)
+        return self.weigh(places, n)
+
+    cdef Py_ssize_t look_up(self, Table table, PyObject* text) except -1 nogil:
+        """Set the places of every n-gram of words, and those missing; return the number of n-grams.
+
+        Nothing else changes: threads with their own readers may do this at the same time.
+        """
+        cdef Py_ssize_t n, most, size, found = 0
         cdef int32_t* places
-        cdef Entry* entries
         self.text.split(text)
         most = self.text.n_words * (self.text.longest - self.text.shortest + 1)
-        entries = <Entry*>self.entries.room((most + 1) * sizeof(Entry))
         places = <int32_t*>self.places.room((2 * most + 1) * sizeof(int32_t))
+        self.n_missing = self.missing.used = 0
         # A text has no n-grams of more words than its own.
         for n in range(self.text.shortest, min(<Py_ssize_t>self.text.longest, self.text.n_words) + 1):
-            found += self.names.find_words(
-                self.text.letters, self.text.spans, self.text.n_words - n + 1, n, self.grow, places + found
-            )
-        self.n_entries = entries_count(places, places + most, found, entries)
+            size = self.text.n_words - n + 1
+            if self.names.look_up(table, self.text.letters, self.text.spans, size, n, places + found) > 0:
+                self.note_missing(places + found, found, size, n)
+            found += size
+        return found
+
+    cdef int note_missing(
+        self, const int32_t* places, Py_ssize_t first, Py_ssize_t n, Py_ssize_t length
+    ) except -1 nogil:
+        """Note which of n n-grams have no place; `first` are before them."""
+        cdef Py_ssize_t k
+        cdef Missing* missing
+        for k in range(n):
+            if places[k] < 0:
+                missing = <Missing*>self.missing.extend(sizeof(Missing))
+                missing.position, missing.start = first + k, self.text.spans[k].start
+                missing.size = self.text.spans[k + length - 1].end - missing.start
+                self.n_missing += 1
+        return 0
+
+    cdef Py_ssize_t resolve(
+        self, int32_t* places, Py_ssize_t n, const char* letters, Missing* missing, Py_ssize_t n_missing
+    ) except -1 nogil:
+        """Add the missing words in order, or leave them out; return the number of places."""
+        cdef Py_ssize_t k, kept
+        if n_missing > 0:
+            self.names.add_words(letters, missing, n_missing, self.grow, places)
+        if n_missing == 0 or self.grow:
+            return n
+        kept = 0
+        for k in range(n):
+            places[kept] = places[k]
+            kept += places[k] >= 0
+        return kept
+
+    cdef int weigh(self, int32_t* places, Py_ssize_t n) except -1 nogil:
+        """Make the entries of a text from the places of its n-grams, which have room for as many behind them."""
+        cdef Entry* entries = <Entry*>self.entries.room((n + 1) * sizeof(Entry))
+        self.n_entries = entries_count(places, places + n, n, entries)
         if self.frequencies is not None and self.counting:
             self.frequencies.count(entries, self.n_entries, self.names.size)
         self.text.weigh(entries, self.n_entries, self.frequencies)
@@ -288,6 +333,12 @@ cdef class Reader:
                 (<double*>value)[k] = entries[k].value
         x.values, x.indices, x.n, x.ahead = value, index, n, n
         return 0
+
+    cdef forget(self, Py_ssize_t known):
+        """Forget the names and the document of an example that cannot be learned."""
+        self.names.forget(known)
+        if self.frequencies is not None:
+            self.frequencies.forget()
 
     cdef void rewind(self) noexcept nogil:
         """Discard the appended rows."""

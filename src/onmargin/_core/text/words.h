@@ -8,7 +8,7 @@
 
 #include "bits.h"
 
-enum { WORDS_PADDING = 8 }; /* readable and writable characters behind a text */
+enum { WORDS_PADDING = 16 }; /* readable and writable characters behind a text */
 
 /* The start and the end of a word. */
 typedef struct {

@@ -1,7 +1,7 @@
 """Words of a text and their weights."""
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from onmargin._core.text.names cimport Entry, Span
 
@@ -29,7 +29,12 @@ cdef class Frequencies:
     cdef readonly object counts   # number of documents per feature
     cdef int64_t* c
     cdef Py_ssize_t n
+    cdef bytearray counted_memory
+    cdef int32_t* counted         # features of the last document
+    cdef Py_ssize_t n_counted, most_counted
+    cdef bint pending             # whether it is not learned yet
 
     cdef int reserve(self, Py_ssize_t n) except -1 with gil
+    cdef int reserve_document(self, Py_ssize_t n) except -1 with gil
     cdef int count(self, const Entry* entries, Py_ssize_t n, Py_ssize_t n_features) except -1 nogil
     cdef double factor(self, Py_ssize_t feature) noexcept nogil

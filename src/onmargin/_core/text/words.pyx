@@ -9,7 +9,7 @@ from onmargin._core.restore import fill, whole
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.object cimport PyObject
 from libc.math cimport log, sqrt
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from onmargin._core.rows cimport address
 from onmargin._core.text.names cimport Entry, Span
@@ -166,14 +166,33 @@ cdef class Frequencies:
         return 0
 
     cdef int count(self, const Entry* entries, Py_ssize_t n, Py_ssize_t n_features) except -1 nogil:
-        """Count one document with its features."""
+        """Count one document with its features; until it is learned, it can be forgotten."""
         cdef Py_ssize_t k
         if n_features > self.n:
             self.reserve(max(n_features, 2 * self.n))
+        if n > self.most_counted:
+            self.reserve_document(2 * n)
         self.documents += 1
+        self.n_counted, self.pending = n, True
         for k in range(n):
+            self.counted[k] = entries[k].index
             self.c[entries[k].index] += 1
         return 0
+
+    cdef int reserve_document(self, Py_ssize_t n) except -1 with gil:
+        """Make room for the last document."""
+        self.counted_memory = bytearray(n * sizeof(int32_t))
+        self.counted, self.most_counted = <int32_t*>PyByteArray_AS_STRING(self.counted_memory), n
+        return 0
+
+    def forget(self):
+        """Undo the count of a document that was not learned."""
+        cdef Py_ssize_t k
+        if self.pending:
+            self.pending = False
+            self.documents -= 1
+            for k in range(self.n_counted):
+                self.c[self.counted[k]] -= 1
 
     cdef double factor(self, Py_ssize_t feature) noexcept nogil:
         return 1 + log((1. + self.documents) / (1. + (self.c[feature] if feature < self.n else 0)))
