@@ -81,7 +81,7 @@ cdef inline Slot* table_slot(Table table, Spelling name, uint64_t hashed, bint p
 cdef class Index:
     cdef Py_ssize_t size
     cdef Table table            # of names that are stored
-    cdef readonly bytearray memory       # its slots
+    cdef bytearray memory       # its slots
 
     cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1
     cdef Py_ssize_t look_up(
