@@ -8,6 +8,7 @@ from cpython.buffer cimport PyBUF_FULL_RO, PyBuffer_Release, PyObject_GetBuffer,
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_FromObject
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
@@ -70,7 +71,7 @@ cdef object python_label(y):
         return (<Int64Scalar*><PyObject*>y).value
     if type(y) is bool_:
         return True if (<BoolScalar*><PyObject*>y).value else False
-    return str.__str__(y) if isinstance(y, str) else y.item()
+    return PyUnicode_FromObject(y) if isinstance(y, str) else y.item()
 
 
 cdef PyObject* known_label(dict targets, y) except? NULL:
