@@ -1,8 +1,9 @@
-"""The numbers of kernels.rst: budgets, and feature maps in place of a kernel, on one pass over USPS.
+"""The numbers of kernels.rst: budgets, and feature maps in place of a kernel, on one pass over USPS and over MNIST.
 
-python docs/measure/kernels.py DATA, the folder that holds usps/usps.npz.
+python docs/measure/kernels.py DATA [usps|mnist], where DATA is the folder that holds usps/usps.npz and mnist/*.gz.
 """
 
+import gzip
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,17 +17,39 @@ from onmargin import PassiveAggressiveClassifier
 
 GAMMA, C = 2.0, 10.0
 RBF = {"kernel": "rbf", "gamma": GAMMA, "C": C}
+PIECE = 6000  # rows that are mapped at a time
+# Per data set: rows that maps are fitted to, budgets, policies, and numbers of features.
+FIRST_ROWS = {"usps": 1000, "mnist": 2000}
+BUDGETS = {"usps": (1000, 300, 100), "mnist": (1000,)}
+POLICIES = {"usps": ("projection", "forgetron", "oldest", "smallest"), "mnist": ("projection",)}
+SIZES = {
+    "usps": ((RBFSampler, (300, 1000)), (Nystroem, (300, 1000))),
+    "mnist": ((RBFSampler, (300, 1000, 3000)), (Nystroem, (300, 1000, 2000))),
+}
+
+
+def digits(data: Path, name: str) -> list[np.ndarray]:
+    """Return X, y, X_test and y_test."""
+    if name == "usps":
+        with np.load(data / "usps/usps.npz") as arrays:
+            return [arrays[part] for part in ("X_train", "y_train", "X_test", "y_test")]
+    parts = []
+    for part in ("train", "t10k"):
+        images, labels = f"{part}-images-idx3-ubyte.gz", f"{part}-labels-idx1-ubyte.gz"
+        parts.append(np.frombuffer(gzip.decompress((data / "mnist" / images).read_bytes()), np.uint8, offset=16))
+        parts.append(np.frombuffer(gzip.decompress((data / "mnist" / labels).read_bytes()), np.uint8, offset=8))
+    return [part if k % 2 else part.reshape(-1, 784).astype(np.float32) for k, part in enumerate(parts)]
 
 
 def report(title: str, learn: Callable[[], tuple[int, float, str]]) -> None:
     start = process_time()
     mistakes, error, size = learn()
-    print(f"{title:34} mistakes {mistakes:4d}   test error {error:5.1%}   {size:15} {process_time() - start:5.2f} s")
+    taken = process_time() - start
+    print(f"{title:34} mistakes {mistakes:5d}   test error {error:5.1%}   {size:15} {taken:5.2f} s", flush=True)
 
 
-def main(data: Path) -> None:
-    with np.load(data / "usps/usps.npz") as arrays:
-        X, y, X_test, y_test = (arrays[name] for name in ("X_train", "y_train", "X_test", "y_test"))
+def main(data: Path, name: str = "usps") -> None:
+    X, y, X_test, y_test = digits(data, name)
     mean, norm = X.mean(axis=0), np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean())
     X, X_test = (((part - mean) / norm).astype(np.float32) for part in (X, X_test))
 
@@ -35,23 +58,24 @@ def main(data: Path) -> None:
         return model.totals_.mistakes, 1 - model.score(X_test, y_test), f"{model.n_support_} supports"
 
     def mapped(transform: RBFSampler | Nystroem | None) -> tuple[int, float, str]:
-        rows, tests = X, X_test
-        if transform is not None:
-            transform.fit(X[:1000])
-            rows, tests = transform.transform(X), transform.transform(X_test)
-        model = PassiveAggressiveClassifier(C=C).partial_fit(rows, y)
-        return model.totals_.mistakes, 1 - model.score(tests, y_test), f"{rows.shape[1]} features"
+        features = (lambda rows: rows) if transform is None else transform.fit(X[: FIRST_ROWS[name]]).transform
+        model = PassiveAggressiveClassifier(C=C)
+        for start in range(0, len(X), PIECE):
+            part = slice(start, start + PIECE)
+            model.partial_fit(features(X[part]), y[part], classes=np.unique(y))
+        return model.totals_.mistakes, 1 - model.score(features(X_test), y_test), f"{model.n_features_in_} features"
 
     with threadpool_limits(limits=1):
         report("no kernel", lambda: mapped(None))
         report("kernel", kernel)
-        for budget in (1000, 300, 100):
-            for policy in ("projection", "forgetron", "oldest", "smallest"):
+        for budget in BUDGETS[name]:
+            for policy in POLICIES[name]:
                 report(f"budget={budget}, {policy}", lambda b=budget, p=policy: kernel(budget=b, budget_policy=p))
-        for n in (300, 1000):
-            report(f"RBFSampler({n})", lambda n=n: mapped(RBFSampler(gamma=GAMMA, n_components=n, random_state=0)))
-            report(f"Nystroem({n})", lambda n=n: mapped(Nystroem(gamma=GAMMA, n_components=n, random_state=0)))
+        for kind, sizes in SIZES[name]:
+            for n in sizes:
+                make = kind(gamma=GAMMA, n_components=n, random_state=0)
+                report(f"{kind.__name__}({n})", lambda make=make: mapped(make))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])
