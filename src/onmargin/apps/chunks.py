@@ -12,7 +12,6 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.files.checksum import add_words
 from onmargin.apps.columns import RowFeatures
 from onmargin.apps.formats import Settings
 from onmargin.apps.label_sets import labels_present, split_labels
@@ -117,12 +116,11 @@ class Digest:
         X, y, n = chunk.X, chunk.y, len(chunk)
         if isinstance(X, SparseRows):
             labels: Any = y.data if isinstance(y, np.ndarray) else "".join(map(repr, y)).encode()
-            of_labels, of_lengths, of_indices, of_values = self.checksums
+            of_labels, of_lengths, *of_features = self.checksums
             self.checksums = (
                 crc32(labels, of_labels),
                 crc32(np.diff(X.indptr).data, of_lengths),
-                add_words(X.indices, of_indices),
-                add_words(X.data, of_values),
+                *X.checksums(*of_features),
             )
             self.scheme = _ROWS
         else:

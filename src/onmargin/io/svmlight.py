@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from onmargin._core.files.checksum import add_words
 from onmargin._core.files.svmlight import Parser
 from onmargin.io._reader import Reader, byte_reader
 from onmargin.io._source import Place, RecordError, Source
@@ -157,6 +158,10 @@ class SparseRows(NamedTuple):
             indptr=ends,
             shape=(stop - start, self.shape[1]),
         )
+
+    def checksums(self, of_indices: int, of_values: int) -> tuple[int, int]:
+        """Return the checksums of the indices and of the values, continued from those of earlier rows."""
+        return add_words(self.indices, of_indices), add_words(self.data, of_values)
 
     def hashed(self, n_features: int) -> Self:
         """Return the rows with indices hashed to `n_features`, a power of two."""
