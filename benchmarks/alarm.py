@@ -53,9 +53,9 @@ def main() -> None:
         streams = [mistakes(low, high, seed) for seed in range(arguments.streams)]
         seconds = race({name: partial(alarm, streams[0]) for name, alarm in alarms.items()}, arguments.repeats)
         for name, alarm in alarms.items():
-            heard = [np.array(alarm(stream)) for stream in streams]
-            delay = np.median([changes[changes > CHANGE][0] - CHANGE for changes in heard])
-            early, late = (np.mean([side(changes) for changes in heard]) for side in (before, after))
+            found = [np.array(alarm(stream)) for stream in streams]
+            delay = np.median([changes[changes > CHANGE][0] - CHANGE for changes in found])
+            early, late = (np.mean([side(changes) for changes in found]) for side in (before, after))
             cost = 1e6 * seconds[name] / ROUNDS
             print(f"| {low:.0%} to {high:.0%} | {name} | {cost:.1f} | {early:.2f} | {delay:.0f} | {late:.1f} |")
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.metadata import version as version_of
 from pathlib import Path
 
+from numpydoc.docscrape_sphinx import SphinxDocString
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
@@ -120,6 +121,14 @@ def own_methods(name):
 
 
 autosummary_context = {"own_methods": own_methods}
+
+
+def as_described(self, param, desc, fake_autosummary):
+    """Show attributes as the class describes them: numpydoc would show the docstrings of shared properties instead."""
+    return f"**{self._escape_args_and_kwargs(param.strip())}**", desc
+
+
+SphinxDocString._process_param = as_described
 
 
 def include_changelog(app, docname, content):

@@ -62,7 +62,7 @@ def batch(X, y, X_test, y_test):
 
 
 def print_learners(data):
-    """Two thirds are learned: % of mistakes on the way / % of errors on the other third."""
+    """Learn two thirds; return the progressive mistakes and the errors on the other third, in %."""
     for noise in (0.0, 0.2):
         for name, (X, y) in data.items():
             print(f"\n{name}, noise {noise}")
@@ -80,7 +80,7 @@ if __name__ == "__main__":
     print_learners(data)
     for name, load in {"breast cancer": load_breast_cancer, "wine": load_wine}.items():
         X, y = load(return_X_y=True)
-        print(f"\n{name}: as it comes {progressive(X, y)}, standardized {progressive(scale(X), y)}")
+        print(f"\n{name}: unscaled {progressive(X, y)}, standardized {progressive(scale(X), y)}")
     X, y = digits[0], digits[1]
     for name, rows in {"in [0, 1]": X / 16, "of norm 1": normalize(X)}.items():
         print(f"\ndigits {name}: no intercept {progressive(rows, y, fit_intercept=False)}")

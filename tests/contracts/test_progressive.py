@@ -280,22 +280,22 @@ def test_alarm_reports_where_the_stream_changed(model):
 
 
 def test_alarm_changes_nothing_else():
-    plain, heard = (progressive(PassiveAggressiveClassifier(), TURNED, SIDE, alarm=alarm) for alarm in (None, ALARM))
+    plain, alarmed = (progressive(PassiveAggressiveClassifier(), TURNED, SIDE, alarm=alarm) for alarm in (None, ALARM))
     assert plain.changes is None
     for name in ("rounds", "error", "loss", "squared_loss", "window_error"):
-        np.testing.assert_array_equal(getattr(plain, name), getattr(heard, name))
+        np.testing.assert_array_equal(getattr(plain, name), getattr(alarmed, name))
 
 
-class Ear(ChangeAlarm):
-    """A model that records its input."""
+class RecordingAlarm(ChangeAlarm):
+    """An alarm that records its input."""
 
     def update(self, loss):
-        self.__dict__.setdefault("heard", []).append(bool(loss))
+        self.__dict__.setdefault("received", []).append(bool(loss))
         return super().update(loss)
 
 
 SENTENCES = [[["a"], ["b"]], [["b"]], [["a"]]] * 5
-HEARD = [
+RECORDED = [
     *((model, X[:60], None if target is None else target[:60]) for model, target in MODELS),
     (PassiveAggressiveClassifier(kernel="rbf"), X[:60], y[:60]),
     (PassiveAggressiveClassifier(kernel="rbf", budget=5), X[:60], y[:60]),
@@ -306,18 +306,18 @@ HEARD = [
 
 
 @pytest.mark.parametrize("every", [1, 10, 1000])
-@pytest.mark.parametrize(("model", "rows", "target"), HEARD)
+@pytest.mark.parametrize(("model", "rows", "target"), RECORDED)
 def test_alarm_receives_every_mistake(model, rows, target, every, monkeypatch):
     """It receives them in order, as the totals count them when each example is its own call."""
-    monkeypatch.setattr(module, "ChangeAlarm", Ear)
-    run = module._Totals(model, module._labels(target), Ear(), stream=False)
+    monkeypatch.setattr(module, "ChangeAlarm", RecordingAlarm)
+    run = module._Totals(model, module._labels(target), RecordingAlarm(), stream=False)
     single, named, counts = clone(model), run.named, [0]
     for piece in module.pieces(rows, target, every, {}):
         run.play(piece)
     for row, answer, _ in module.pieces(rows, target, 1, {}):
         counts.append(single.partial_fit(row, answer, **named).totals_.mistakes)
         named = {}
-    assert run.alarm.heard == np.diff(counts).astype(bool).tolist()
+    assert run.alarm.received == np.diff(counts).astype(bool).tolist()
 
 
 def test_alarm_receives_the_mistakes_of_trials_and_tubes():

@@ -54,6 +54,15 @@ PHRASES = {
     r"\bso many (features|names|classes|rows|labels|supports|places|bytes|buckets|columns|scores|weights|entries)\b": (
         "this many, a number of"
     ),
+    r"\bas (they|it) comes?\b": "unchanged, with default parameters",
+    r"\b(goes|go|going) on (alike|alone|as|exactly|where|with)\b": "continue",
+    r"\blearns? on (and|as|from)\b": "continue learning",
+    r"\bon the way\b": "during the stream, progressive",
+    r"\bwarned of\b": "warns about",
+    r"\bmakes? up for\b": "compensate, leave no loss",
+    r"\bleaves? (no trace|nothing behind)\b": "changes nothing, has no effect",
+    r"\basks? for nothing\b": "has no loss",
+    r"\bsome (few|hundred|thousand)\b": "a few, hundreds of",
     r"\bno theorem speaks\b|\bcertify speaks\b": "covers",
 }
 # In pages, where nothing is an identifier.

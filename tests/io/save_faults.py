@@ -64,7 +64,7 @@ def errors(faults, folder, old, new):
                 faults.faults_watch(b"", -1, -1, 0, 0)
                 found = path.read_bytes() if path.exists() else None
                 check(found in {existing, after}, "neither the old file nor the new one", at, code)
-                check(failed == (raised is not None), "an error that nobody hears of", at, code)
+                check(failed == (raised is not None), "an unreported error", at, code)
                 check(raised is None or raised.errno == code, raised)
                 check(raised is not None or found == after, "not saved", at)
                 if not sticky:  # which does not let anything be removed

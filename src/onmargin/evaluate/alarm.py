@@ -23,7 +23,7 @@ class ChangeAlarm:
     with :math:`\sigma^2` the variance of W, the older part is dropped.
 
     Use it to monitor a learner in production: pass 1 for a mistake and 0 otherwise, before the example is learned. An
-    alarm is a reason to train a new model, to use a larger C or to inspect the data. The alarm needs some hundred
+    alarm is a reason to train a new model, to use a larger C or to inspect the data. The alarm needs a few hundred
     losses to estimate the usual mean. If it is known where the old stream ends and the new one begins, compare them
     directly. :func:`onmargin.evaluate.progressive` accepts an alarm.
 

@@ -287,7 +287,7 @@ def _tables(name: str, compete: str, reading: str) -> Experiment:
         paper="SIMPROJ",
         section="Tables 1 to 3",
         title=f"Filing mail, {reading} compete",
-        shows="% of mistakes on the way through each user's mail, with the best C, and those in print. The data are "
+        shows="Progressive mistakes in % on each user's mail, with the best C, and those in print. The data are "
         "not the same: about four fifths of the messages are there, folders are reconstructed, and two users are "
         f"missing. The paper does not say which folders compete; here {reading} do.",
         settings={

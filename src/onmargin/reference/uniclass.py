@@ -106,7 +106,7 @@ def linked_uniclass(
 ) -> Ball:
     """Update a ball on the rows of X whose center, relative to `start`, is link(theta) ([NIPS] sec. 6).
 
-    The direction is that of `uniclass`. With `search`, a line search finds the step that makes up for the loss, at most
+    The direction is that of `uniclass`. With `search`, a line search finds the step that leaves no loss, at most
     C; otherwise the step follows from the curvature bound of the link.
     """
     theta, origin = np.zeros(X.shape[1]), np.zeros(X.shape[1]) if start is None else start

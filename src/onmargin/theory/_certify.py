@@ -157,7 +157,7 @@ def _replay(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any]) -> 
             words = (
                 "a replayed copy has the same totals"
                 if columns
-                else "classes appeared on the way: pass classes= in the first call"
+                else "classes appeared during the stream: pass classes= in the first call"
             )
             known = Condition("totals of one pass over this stream, in one set of columns", words, columns)
             return _Replay(late, model.totals_, (known,))
