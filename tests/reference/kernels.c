@@ -6,6 +6,7 @@
 #include "matrix.h"
 #include "metric.h"
 #include "odds.h"
+#include "votes.h"
 
 #define FEATURES 150
 #define COLUMNS 60
@@ -150,6 +151,10 @@ static void run_metric(ptrdiff_t itemsize)
         show_memory("weights", itemsize, &weights, stride * 90);
         show_memory("metrics", itemsize, &metrics, stride * 90);
     }
+    const double *m = fill(&weights, 8, -1), *v = fill(&metrics, 8, 0.1);
+    const void *x = fill(&values, itemsize, -1);
+    metric->standardize(x, 45, m, v, 3, fill(&scales, itemsize, -1));
+    show_memory("standardize", itemsize, &scales, 45);
 }
 
 static void run_matrix(ptrdiff_t itemsize)
@@ -200,6 +205,37 @@ static void run_odds(void)
     }
 }
 
+static void run_votes(void)
+{
+    const Votes *votes = votes_for();
+    for (ptrdiff_t models = 1; models < 20; models++) {
+        const ptrdiff_t n = votes_padded(models);
+        double *s = fill(&values, 8, -1), *all = fill(&weights, 8, 0.1), *squares = fill(&metrics, 8, 0.1), results[6];
+        double *now = all, *total = all + 4 * n, *v = all + 8 * n, *l = all + 9 * n, *L = all + 10 * n, *p = all + 11 * n;
+        double awake[20], slack[20], losses[20] = {0}, ranks[20] = {0};
+        const Naps naps = {awake, all + 12 * n, all + 13 * n, all + 14 * n, all + 15 * n, all + 16 * n};
+        for (ptrdiff_t k = 0; k < n; k++)
+            awake[k] = k < models && k % 3 != 1;
+        votes->margins(s, -1, total, n, slack, now);
+        const Spread round = votes->suffer(now, total, LOSS, 2.5, awake, v, n, l);
+        votes->charge(&naps, round.expected, n, l, v, L);
+        votes->weigh(L, L[votes->least(L, models)], 3, models, n, p);
+        votes->share(p, awake, n, v);
+        votes->units(s, awake, 0.1, 1.5, n, squares);
+        votes->compare(s, slack, -1, n, losses);
+        votes->rank(losses, awake, 0.25, n, ranks);
+        results[0] = votes->tally(s, v, n);
+        results[1] = votes->grade(s, awake, v, squares, 7, n);
+        results[2] = (double)votes->due(&naps, 1, 0.5, 2.5, 3, n);
+        results[3] = round.low, results[4] = round.high, results[5] = round.expected;
+        show("votes", 8, results, 6);
+        show("slack", 8, slack, models);
+        show("weigh", 8, p, models);
+        show("rank", 8, ranks, models);
+        show_memory("naps", 8, &weights, 17 * n);
+    }
+}
+
 static void run_chain(void)
 {
     const Relax relax = chain_relax_here();
@@ -219,6 +255,7 @@ int main(void)
         run_matrix(itemsize);
     }
     run_odds();
+    run_votes();
     run_chain();
     return 0;
 }
