@@ -47,6 +47,11 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     model, such as this one with ``kernel="rbf"``, scikit-learn's ``OneClassSVM`` or ``LocalOutlierFactor``. Scale the
     features first: all features count equally in the distance.
 
+    With a fixed radius, `partial_fit` follows the last rows. If rows are sorted by class, the ball ends around the last
+    class: of the standardized and sorted rows of scikit-learn's wine data it holds 34 %, and of iris 63 % (98 % and all
+    in random order). To hold earlier rows as well, shuffle the rows, call `fit`, or let the ball grow with
+    ``radius="learn"`` and a `max_radius` such as ``2 * sqrt(n_features)``, which holds 99 % and all of these rows.
+
     Parameters
     ----------
     contamination : "auto" or float, default="auto"
