@@ -71,7 +71,7 @@ def test_one_column_has_several_labels(tmp_path, documents):
 
 
 def test_numbers_with_separators_are_labels(tmp_path):
-    data = table(tmp_path / "a.csv", ["a", "b", "y"], [[k % 2, k % 3, ["1,2", "2", ""][k % 3]] for k in range(60)])
+    data = table(tmp_path / "a.csv", ["a", "b", "y"], [[k % 2, k % 3, ["1,2,1", "2", ""][k % 3]] for k in range(60)])
     out = tmp_path / "model"
     assert report("train", data, "-o", out, "--label", "y", "--label-separator", ",")["classes"] == 2
     assert onmargin("predict", out, data).splitlines()[:3] == ["1,2", "2", ""]

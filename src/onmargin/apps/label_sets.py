@@ -32,10 +32,10 @@ def _key(value: Any) -> Any:
 
 
 def split_labels(label: Any, separator: str) -> Any:
-    """Return the labels of a cell; a missing cell has none, and a list stays as it is."""
+    """Return the labels of a cell, each once; a missing cell has none, and a list stays as it is."""
     if label is None:
         return []
     if isinstance(label, list | tuple):
         return label
     text = str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
-    return [name for part in text.split(separator) if (name := part.strip())]
+    return list(dict.fromkeys(name for part in text.split(separator) if (name := part.strip())))
