@@ -306,6 +306,11 @@ def threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
 
 
+def mark_seen(model: Any, *, seen: bool) -> None:
+    """Set whether the next examples of a fitted model were learned before, as `Learner.mark_seen` does."""
+    model._learner.mark_seen(seen=seen)
+
+
 def as_rows(X: Any, *, guarded: bool = False) -> Rows:
     """Return the rows of a C-contiguous array or CSR matrix of float32 or float64.
 

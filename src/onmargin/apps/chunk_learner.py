@@ -17,6 +17,7 @@ from onmargin.apps.learners import (
 from onmargin.apps.tasks import TARGETS
 from onmargin.errors import ExampleError
 from onmargin.io.svmlight import SparseRows
+from onmargin.learner import mark_seen
 
 if TYPE_CHECKING:  # importing them takes time that a prediction need not wait for
     from onmargin.confidence import Coverage
@@ -91,7 +92,7 @@ class ChunkLearner:
         With `judge` the examples are new, and prediction sets or intervals are updated with each before it is learned.
         """
         if is_fitted(self.model):
-            self.model._learner.mark_seen(seen=not judge)
+            mark_seen(self.model, seen=not judge)
         learn = self._learn_judged if judge and self.wrapper is not None else self._learn_many
         if self.task == "tag":
             self._learn_sequences(chunk)
