@@ -339,6 +339,17 @@ def test_blocks_that_are_kept_stay_as_they_are(tmp_path, every):
         assert np.allclose(data, expected[len(expected) - len(data) :], rtol=1e-15, atol=0)
 
 
+def test_a_large_block_takes_the_memory_of_its_text(tmp_path):
+    make_file(tmp_path / "a.svm", 400)
+    tracemalloc.start()
+    try:
+        (block,) = read_svmlight(tmp_path / "a.svm", block=1 << 26)
+        assert block.X.shape[0] == 400
+        assert tracemalloc.get_traced_memory()[1] < (1 << 26) + (1 << 22)  # the buffer of the text, and the rows
+    finally:
+        tracemalloc.stop()
+
+
 def test_width_without_n_features():
     widths = [X.shape[1] for X, _, _ in read_svmlight(io.BytesIO(b"1 1:1\n1 7:1\n1 2:1\n"), block=3)]
     assert widths[-1] == 7

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _END_OF_LINE = re.compile(rb"\r\n|\n|\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LARGE = 1 << 24  # bytes of a block that is read as one piece
 _PIECE = 1 << 18  # bytes that are read at once, few enough to stay in the cache until they are parsed
 # Largest index accepted if n_features is not given: a model with one column of weights takes 8 bytes per feature.
 MAX_FEATURES = 1 << 26
@@ -210,8 +211,9 @@ def read_rows(
     limit = -1 if hashed else n_features or MAX_FEATURES
 
     def blocks(stream: BinaryIO, at: Place) -> Iterator[tuple[SparseRows, Any, NDArray[np.int64] | None]]:
-        piece = min(block, _PIECE)
-        parser = Parser(zero_based, multilabel, limit, dtype, block + piece)
+        # Room for a large block is made when its text is there.
+        piece, capacity = (min(block, _PIECE), block + _PIECE) if block <= _LARGE else (block, 0)
+        parser = Parser(zero_based, multilabel, limit, dtype, capacity)
         at.max_record += block + piece  # read ahead
         at.record = 1
 
