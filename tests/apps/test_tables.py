@@ -319,3 +319,11 @@ def test_signs_that_belong_to_no_number_stay(tmp_path):
     data.write_text("offer,n,y\n" + "".join(f"{offers[k % 5]},{k % 7},{'ab'[k % 5 < 2]}\n" for k in range(60)))
     onmargin("train", data, "-o", out)
     assert {name for name in library.load(out).feature_names_ if name != "n"} == {f"offer={name}" for name in offers}
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_an_empty_table_is_called_empty(tmp_path, command):
+    out, empty = tmp_path / "model", tmp_path / "empty.csv"
+    onmargin("train", people(tmp_path / "people.csv", 50), "-o", out)
+    empty.write_text("")
+    assert onmargin(command, out, empty, code=1) == f"Error: {empty} is empty\n"

@@ -9,7 +9,7 @@ from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import CHUNK, Chunk, read_chunks
 from onmargin.apps.failure import Failure, listed
 from onmargin.apps.formats import Settings
-from onmargin.apps.looks import check_files, has_labels, missing_columns, settings_for
+from onmargin.apps.looks import check_files, has_labels, missing_columns, settings_for, table_columns
 from onmargin.io import load_with_notes
 
 _ENOUGH = 1000  # number of examples without a known feature after which a file is reported as unsuitable
@@ -46,6 +46,8 @@ def examples(
                 f"{path} is {own.format}, and the model has learned from {settings.format}: their examples differ. If "
                 "the format was not detected correctly, set --format"
             )
+        if own.format == "csv" and not table_columns(path, own):
+            raise Failure(f"{path} is empty")
         labelled = has_labels(own, path)
         if labels and not labelled:
             column = f" in a column {own.label!r}: name the column with --label" if own.is_table else ""
