@@ -21,6 +21,7 @@ from onmargin._core.rows cimport Row, Rows, address
 from onmargin._core.steps.step cimport Step
 from onmargin._core.tasks.task cimport Task
 from onmargin._core.text.ahead cimport TextBlock, TextsAhead
+from onmargin._core.text.names cimport Hashed
 from onmargin._core.text.reader cimport Reader, _Column
 from onmargin._core.turns cimport Turns
 
@@ -138,6 +139,7 @@ cdef class Player:
     cdef Stage stage
     cdef bint single
     cdef TextsAhead ahead  # the features of texts
+    cdef bint hashes  # whether their words are hashed, which needs no GIL
     cdef public Py_ssize_t n_threads
     cdef readonly Rows rows  # the row of the current vector, unless it was copied
     cdef object copied       # the numbers of a copied vector
@@ -149,6 +151,7 @@ cdef class Player:
         self.reader, self.vector = reader, vector
         self.targets = {}
         self.n_threads = 1
+        self.hashes = reader is not None and isinstance(reader.names, Hashed)
         self.take()
 
     def take(self):
@@ -336,37 +339,55 @@ cdef class Player:
         return n
 
     cdef Py_ssize_t learn_texts(self, PyObject** texts, const double* aims, Py_ssize_t n) except -1:
-        """Learn texts whose features are made ahead of the rounds; return how many, up to one that is refused."""
+        """Learn texts whose features are made ahead of the rounds; return how many, up to one that is refused.
+
+        Hashed texts are learned without the GIL. New names need it: to take it again for each of them would be slow if
+        another thread runs Python code.
+        """
         cdef TextsAhead ahead = self.ahead
-        cdef TextBlock block
-        cdef Py_ssize_t k = 0, stop
+        cdef Py_ssize_t k = 0
         self.ahead = None  # a signal handler may use the model
         if ahead is None:
             ahead = TextsAhead(self.reader, self.n_threads)
         ahead.begin(texts, n)
         try:
             while k < n:
-                block = ahead.current()
-                stop = block.first + block.n
-                while k < stop:
-                    self.reader.grow = self.reader.counting = True
+                self.reader.grow = self.reader.counting = True
+                if self.hashes:
+                    ahead.current()
                     with nogil:
-                        k = self.play_block(block, aims, k)
-                    if self.touched > self.stretch:
-                        self.touched = 0
-                        PyErr_CheckSignals()
-                    elif k < stop:  # the weights may have to be widened
-                        try:
-                            self.receive(<object>texts[k], True, True)
-                        except (TypeError, ValueError):
-                            return k
-                        self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
-                        k += 1
-                ahead.advance()
+                        k = self.play_blocks(ahead, aims, k)
+                else:
+                    k = self.play_block(ahead.current(), aims, k)
+                if self.touched > self.stretch:
+                    self.touched = 0
+                    PyErr_CheckSignals()
+                elif not ahead.is_played(k):  # the weights may have to be widened
+                    try:
+                        self.receive(<object>texts[k], True, True)
+                    except (TypeError, ValueError):
+                        return k
+                    self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
+                    k += 1
+                if ahead.is_played(k):
+                    ahead.advance()
         finally:
             ahead.close()
         self.ahead = ahead
         return n
+
+    cdef Py_ssize_t play_blocks(self, TextsAhead ahead, const double* aims, Py_ssize_t first) except -1 nogil:
+        """Learn blocks up to the next check for signals, or until a thread should be started."""
+        cdef Py_ssize_t k = first
+        while True:
+            k = self.play_block(<TextBlock>ahead.ring[ahead.played % ahead.depth], aims, k)
+            if self.touched > self.stretch or not ahead.is_played(k) or ahead.is_late(ahead.played + 1):
+                return k
+            if k == ahead.n_texts:
+                return k
+            ahead.advance()
+            if not ahead.is_ready():
+                ahead.wait()
 
     cdef Py_ssize_t play_block(self, TextBlock block, const double* aims, Py_ssize_t first) except -1 nogil:
         """Learn the rest of a block up to the next check for signals, or up to a text with too many new names.
@@ -374,7 +395,7 @@ cdef class Player:
         Return the index of the next text.
         """
         cdef Py_ssize_t k
-        for k in range(first, block.first + block.n):
+        for k in range(first, block.stop()):
             if self.touched > self.stretch:
                 return k
             if aims[2 * k + 1] == 0:
@@ -383,7 +404,7 @@ cdef class Player:
                 return k
             block.row(k - block.first, self.reader, &self.x)
             self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
-        return block.first + block.n
+        return block.stop()
 
     def target_of(self, y):
         """Return the target of an example, a number that fits the weights."""

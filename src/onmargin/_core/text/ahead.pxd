@@ -14,11 +14,13 @@ cdef class TextBlock:
     cdef PyObject** texts
     cdef Py_ssize_t first, n                 # of those in the block
     cdef Py_ssize_t found                    # n-grams of the text that is read
-    cdef bint made, failed
+    cdef bint made
+    cdef bint one_by_one                     # whether the texts are read when they are played
     cdef bint counted                        # whether documents are counted, which must be in order
     cdef Table table
 
     cdef void claim(self, PyObject** texts, Py_ssize_t first, Py_ssize_t n, Table table) noexcept nogil
+    cdef Py_ssize_t stop(self) noexcept nogil
     cdef bint is_over(self) noexcept nogil
     cdef int make(self) except -1 nogil
     cdef int draft(self, PyObject* text, Reader reader) except -1 nogil
@@ -44,9 +46,11 @@ cdef class TextsAhead:
 
     cdef begin(self, PyObject** texts, Py_ssize_t n)
     cdef TextBlock current(self)
-    cdef void advance(self) noexcept
+    cdef void advance(self) noexcept nogil
+    cdef bint is_ready(self) noexcept nogil
+    cdef bint is_played(self, Py_ssize_t k) noexcept nogil
     cdef close(self)
-    cdef bint is_late(self)
+    cdef bint is_late(self, Py_ssize_t number) noexcept nogil
     cdef add_thread(self)
     cdef deepen(self)
     cdef int wait(self) except -1 nogil

@@ -54,11 +54,15 @@ cdef class TextBlock:
 
     cdef void claim(self, PyObject** texts, Py_ssize_t first, Py_ssize_t n, Table table) noexcept nogil:
         self.texts, self.first, self.n, self.table = texts, first, n, table
-        self.made = self.failed = False
+        self.made = self.one_by_one = False
+
+    cdef Py_ssize_t stop(self) noexcept nogil:
+        """Return the index of the first text behind the block."""
+        return self.first + self.n
 
     cdef bint is_over(self) noexcept nogil:
         """Return whether no thread is making the block: it is made, or its texts are read one by one."""
-        return self.made or self.failed
+        return self.made or self.one_by_one
 
     cdef int make(self) except -1 nogil:
         cdef Py_ssize_t k
@@ -173,13 +177,26 @@ cdef class TextsAhead:
             PyThread_acquire_lock(self.guard, WAIT_LOCK)
             self.table = self.reader.names.table
             PyThread_release_lock(self.guard)
-        if self.started + 1 < self.n_threads and self.is_late():
+        if self.is_late(self.played):
             self.add_thread()
-        with nogil:
-            self.wait()
+        if not self.is_ready():
+            with nogil:
+                self.wait()
         return <TextBlock>self.ring[self.played % self.depth]
 
-    cdef void advance(self) noexcept:
+    cdef bint is_ready(self) noexcept nogil:
+        """Claim the block to play, unless another thread has; return whether none is making it."""
+        cdef bint ready
+        PyThread_acquire_lock(self.guard, WAIT_LOCK)
+        if self.played == self.claimed:
+            (<TextBlock>self.ring[self.claim() % self.depth]).one_by_one = True
+            ready = True
+        else:
+            ready = (<TextBlock>self.ring[self.played % self.depth]).is_over()
+        PyThread_release_lock(self.guard)
+        return ready
+
+    cdef void advance(self) noexcept nogil:
         """Release the block that was played."""
         PyThread_acquire_lock(self.guard, WAIT_LOCK)
         self.played += 1
@@ -197,12 +214,19 @@ cdef class TextsAhead:
             PyThread_release_lock(self.guard)
         self.tables.clear()
 
-    cdef bint is_late(self):
-        """Return whether the block to play is not made, and enough texts are left to start a thread for them."""
-        cdef TextBlock last = <TextBlock>self.ring[(self.claimed - 1) % self.depth] if self.claimed else None
-        if last is None or self.n_texts - self.next_text < WORTH * last.n:
+    cdef bint is_late(self, Py_ssize_t number) noexcept nogil:
+        """Return whether a block is not made when it should be played, and another thread would have enough texts."""
+        cdef bint late = False
+        if self.started + 1 >= self.n_threads:
             return False
-        return self.played == self.claimed or not (<TextBlock>self.ring[self.played % self.depth]).made
+        PyThread_acquire_lock(self.guard, WAIT_LOCK)
+        if self.claimed > 0:
+            late = number == self.claimed or not (<TextBlock>self.ring[number % self.depth]).is_over()
+            late = late and self.n_texts - self.next_text >= WORTH * (
+                <TextBlock>self.ring[(self.claimed - 1) % self.depth]
+            ).n
+        PyThread_release_lock(self.guard)
+        return late
 
     cdef add_thread(self):
         """Start a thread. Without one, the caller makes all blocks."""
@@ -230,27 +254,28 @@ cdef class TextsAhead:
                 self.help(&number)
         except MemoryError:
             PyThread_acquire_lock(self.guard, WAIT_LOCK)
-            (<TextBlock>self.ring[number % self.depth]).failed = True
+            (<TextBlock>self.ring[number % self.depth]).one_by_one = True
             self.leave()
 
     cdef int wait(self) except -1 nogil:
-        """Claim the block to play; if another thread has claimed it, make blocks until it is made."""
+        """Make blocks until the one to play, which another thread has claimed, is made."""
         cdef Py_ssize_t number
         PyThread_acquire_lock(self.guard, WAIT_LOCK)
-        if self.played == self.claimed:
-            self.claim()
-        else:
-            while not (<TextBlock>self.ring[self.played % self.depth]).is_over():
-                number = self.claim()
-                if number < 0:
-                    self.pause()
-                    continue
-                PyThread_release_lock(self.guard)
-                (<TextBlock>self.ring[number % self.depth]).make()
-                PyThread_acquire_lock(self.guard, WAIT_LOCK)
-                (<TextBlock>self.ring[number % self.depth]).made = True
+        while not (<TextBlock>self.ring[self.played % self.depth]).is_over():
+            number = self.claim()
+            if number < 0:
+                self.pause()
+                continue
+            PyThread_release_lock(self.guard)
+            (<TextBlock>self.ring[number % self.depth]).make()
+            PyThread_acquire_lock(self.guard, WAIT_LOCK)
+            (<TextBlock>self.ring[number % self.depth]).made = True
         PyThread_release_lock(self.guard)
         return 0
+
+    cdef bint is_played(self, Py_ssize_t k) noexcept nogil:
+        """Return whether text k is behind the block to play."""
+        return k == (<TextBlock>self.ring[self.played % self.depth]).stop()
 
     cdef int help(self, Py_ssize_t* number) except -1 nogil:
         """Make blocks; `number` is that of the current one."""
