@@ -201,12 +201,10 @@ static inline Spelling respelled(const char *text, Py_ssize_t n, char *room)
     }
     Spelling s = {room, size, all < 0x100 ? 1 : all < 0x10000 ? 2 : 4};
     for (k = 0; k < size; k++) {
-        if (s.kind == 1)
-            room[k] = (char)characters[k];
-        else if (s.kind == 2)
-            ((uint16_t *)room)[k] = (uint16_t)characters[k];
-        else
-            ((uint32_t *)room)[k] = characters[k];
+        uint8_t one = (uint8_t)characters[k];
+        uint16_t two = (uint16_t)characters[k];
+        const void *c = s.kind == 1 ? (void *)&one : s.kind == 2 ? (void *)&two : (void *)&characters[k];
+        memcpy(room + k * s.kind, c, (size_t)s.kind);
     }
     s.n *= s.kind;
     memset(room + s.n, 0, 8);
