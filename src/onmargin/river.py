@@ -389,7 +389,7 @@ class AutoRegressor(Regressor, AutoRegressorOptions):
     >>> from onmargin.river import AutoRegressor
     >>> model = preprocessing.StandardScaler() | AutoRegressor()
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.195173
+    MAE: 0.195191
     """
 
     learner = stream.AutoRegressor

@@ -22,6 +22,7 @@ PAPERS = {
     "FERNS",
     "KNN",
     "SLEEPING",
+    "FIXED-SHARE",
     "ADWIN",
     "RFF",
     "AW",
@@ -33,7 +34,7 @@ PAPERS = {
     "SELECTIVE",
 }
 # A tag is a word of capitals in brackets that does not index anything: "[JMLR] eq. 14", not "list[T]" or "x[I]".
-TAG = re.compile(r"(?<![\w)\]])\[([A-Z]{2,})\]")
+TAG = re.compile(r"(?<![\w)\]])\[([A-Z]{2,}(?:-[A-Z]+)?)\]")
 
 
 def tags():

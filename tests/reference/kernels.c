@@ -219,7 +219,7 @@ static void run_votes(void)
         votes->margins(s, -1, total, n, slack, now);
         const Spread round = votes->suffer(now, total, LOSS, 2.5, awake, v, n, l);
         votes->charge(&naps, round.expected, n, l, v, L);
-        votes->weigh(L, L[votes->least(L, models)], 3, models, n, p);
+        votes->weigh(L, L[votes->least(L, models)], 3, models % 2 ? 1 : 0.9, 0.1, models, n, p);
         votes->share(p, awake, n, v);
         votes->units(s, awake, 0.1, 1.5, n, squares);
         votes->compare(s, slack, -1, n, losses);

@@ -1,5 +1,6 @@
 """Several models at once equal models trained alone, and votes are weighted as in the NumPy reference."""
 
+import itertools
 import pickle
 from dataclasses import replace
 
@@ -158,12 +159,91 @@ def test_votes_are_weighted_as_by_the_twin(losses, scale, ceiling, seed):
     best = losses.sum(axis=0).min()
     n = np.log(models)
     heaviest = weight[differ].max(initial=0) or 1.0
-    bound = twin.gap + max(twin.gap, n * heaviest / ceiling)
+    shares = np.count_nonzero(differ)
+    assert (twin.shares, state["shares"]) == (shares, shares)
+    slowest = max(twin.gap, n * heaviest / ceiling)  # ln(M) / eta
+    bound = twin.gap + slowest * (1 + np.log1p(shares / 1e5) / max(n, np.log(2)))
     assert twin.mixed <= best + bound + 1e-9 * scale * rounds
     assert task.regret_bound() == pytest.approx(bound, rel=1e-9, abs=1e-12 * scale)
     if ceiling == np.inf:  # losses between 0 and b: a bound that is known before the stream
         b, squares = losses.max(), np.square(np.ptp(losses, axis=1)).sum()
-        assert twin.mixed <= best + np.sqrt(squares * n) + b * (4 / 3 * n + 2) + 1e-9 * scale * rounds
+        known = np.sqrt(squares * n) + b * (4 / 3 * n + 2)
+        assert 2 * twin.gap <= known * (1 + 1e-9)
+        assert twin.mixed <= best + known * (1 + np.log1p(shares / 1e5) / 2 / max(n, np.log(2))) + 1e-9 * scale * rounds
+
+
+@given(
+    losses=st.integers(2, 4).flatmap(
+        lambda n: st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1, max_size=25)
+    ),
+    ceiling=st.sampled_from([0.2, 3.0, np.inf]),
+    seed=st.none() | st.integers(0, 10**6),
+)
+def test_votes_lose_little_more_than_the_best_sequence(losses, ceiling, seed):
+    """For each number of segments, the best of all sequences of models, by dynamic programming."""
+    weight = np.ones(len(losses)) if seed is None else np.random.default_rng(seed).uniform(0.01, 5, len(losses))
+    losses = np.array(losses, dtype=np.float64)
+    twin = adahedge(losses, ceiling, weight)
+    losses = losses * weight[:, np.newaxis]
+    for segments, best in enumerate(best_sequences(losses), start=1):
+        bound = reference.sequence_bound(losses.shape[1], twin.gap, twin.rate, twin.shares, segments)
+        assert twin.mixed <= best + bound + 1e-9 * len(losses)
+
+
+def best_sequences(losses):
+    """Return the smallest loss of sequences of models with at most 1, 2, ... segments, up to one per round."""
+    rounds, models = losses.shape
+    least = np.full((rounds + 1, models), np.inf)
+    least[1] = 0.0
+    for loss in losses:
+        least[1:] = np.minimum(least[1:], least[:-1].min(axis=1, keepdims=True))
+        least += loss
+    return np.minimum.accumulate(least[1:].min(axis=1))
+
+
+def test_the_best_sequences_are_those_of_all_sequences():
+    losses = np.random.default_rng(0).uniform(size=(6, 3))
+    found = np.full(6, np.inf)
+    for sequence in itertools.product(range(3), repeat=6):
+        segments = 1 + np.count_nonzero(np.diff(sequence))
+        found[segments - 1] = min(found[segments - 1], losses[np.arange(6), sequence].sum())
+    np.testing.assert_allclose(best_sequences(losses), np.minimum.accumulate(found))
+
+
+@pytest.mark.parametrize("segments", [1, 2, 5, 20])
+@pytest.mark.parametrize("ceiling", [0.2, np.inf])
+def test_votes_follow_a_best_model_that_changes(segments, ceiling):
+    """The bound holds for the sequence of the good models, and is less than the loss without it."""
+    random = np.random.default_rng(segments)
+    good = np.repeat(random.permutation(20), 6000 // segments)[: 6000 // segments * segments]
+    chances = np.where(np.arange(20) == good[:, np.newaxis], 0.02, 0.5)
+    losses = (random.uniform(size=chances.shape) < chances).astype(float)
+    task = Several([Regression(0.0)] * 20, range(20), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=ceiling)
+    for loss in losses:
+        lose(task, loss)
+    sequence = losses[np.arange(len(good)), good].sum()
+    bound = task.regret_bound() + (segments - 1) * task.switch_cost()
+    twin = adahedge(losses, ceiling)
+    assert bound == pytest.approx(reference.sequence_bound(20, twin.gap, twin.rate, twin.shares, segments))
+    assert task.mixed <= sequence + bound
+    if ceiling < np.inf:
+        assert task.mixed < losses.sum(axis=0).min() or segments == 1
+
+
+@given(seed=st.integers(0, 10**6))
+def test_after_models_are_removed_the_others_have_the_bound_for_sequences(seed):
+    random = np.random.default_rng(seed)
+    losses = random.integers(0, 2, (60, 5)).astype(float)
+    task = Several([Regression(0.0)] * 5, range(5), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=0.2)
+    for loss in losses[:30]:
+        lose(task, loss)
+    learner = Learner(task, Projections([0.0] * 5, [0.0] * 5), five_columns())
+    kept = keep_best(learner, 3)
+    for loss in losses[30:]:
+        lose(learner.task, loss[kept])
+    for segments, best in enumerate(best_sequences(losses[:, kept]), start=1):
+        bound = learner.task.regret_bound() + (segments - 1) * learner.task.switch_cost()
+        assert learner.task.mixed <= best + bound + 1e-9
 
 
 @given(seed=st.integers(0, 10**6), factor=st.sampled_from([1e-6, 0.25, 1.0, 64.0]), hedge=st.booleans())
@@ -209,7 +289,7 @@ def test_the_bound_holds_for_models_that_stay(first, then, keep):
     total = np.array([*first, *then]).reshape(-1, 5).sum(axis=0)[kept]
     np.testing.assert_array_equal(state["outcomes"][:, 1], total)
     assert state["weights"].sum() == pytest.approx(1)
-    assert state["mixed"] <= total.min() + 2 * state["gap"] + 1e-9
+    assert state["mixed"] <= total.min() + learner.task.regret_bound() + 1e-9
 
 
 def five_columns():

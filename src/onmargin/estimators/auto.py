@@ -59,9 +59,10 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     Notes
     -----
     On any stream, the mistakes of the experts, weighted by their votes, exceed those of the best expert by at most
-    ``regret_bound`` ([ADAHEDGE] theorem 8, plus the cost of the bound on :math:`\eta`); the prediction makes at
-    most twice as many mistakes and ten more, and in practice fewer. For an expert that is suspended at times, this
-    holds for the rounds in which it was active ([SLEEPING]). There is no such bound for ``combine="leader"``.
+    ``regret_bound`` ([ADAHEDGE] theorem 8, plus the cost of the bound on :math:`\eta` and of shares), and those of any
+    sequence of experts by at most ``switch_cost`` more for each change of the expert ([FIXED-SHARE]); the prediction
+    makes at most twice as many mistakes and ten more, and in practice fewer. For an expert that is suspended at times,
+    this holds for the rounds in which it was active ([SLEEPING]). There is no such bound for ``combine="leader"``.
     Standardized values of the row after t others are clipped to :math:`\pm\sqrt t`. Example and class weights
     multiply the steps and the mistakes that determine the votes, so the bound is one on weighted mistakes;
     :math:`\eta` is then at most 0.2 divided by the largest weight. `fit` compares the experts in its first pass only,
@@ -71,6 +72,8 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     ----------
     [ADAHEDGE] S. de Rooij, T. van Erven, P. D. Grünwald, W. M. Koolen, *Follow the Leader If You Can, Hedge If You
     Must*, JMLR 15:1281-1316, 2014.
+
+    [FIXED-SHARE] M. Herbster, M. K. Warmuth, *Tracking the Best Expert*, Machine Learning 32:151-178, 1998.
 
     [SLEEPING] Y. Freund, R. E. Schapire, Y. Singer, M. K. Warmuth, *Using and Combining Predictors That Specialize*,
     STOC 1997.
@@ -84,7 +87,7 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     >>> model.experts_.names[model.experts_.leader]
     'nearest neighbors'
     >>> model.totals_.mistakes, PassiveAggressiveClassifier().partial_fit(X, y).totals_.mistakes
-    (84, 205)
+    (86, 205)
     """
 
     experts_ = experts_
@@ -136,16 +139,19 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
 
     Notes
     -----
-    The sum of absolute errors exceeds that of the best expert by at most ``regret_bound`` ([ADAHEDGE] theorem 8),
-    because the absolute error of a mean is at most the mean of the absolute errors. For an expert that is suspended at
-    times, this holds for the rounds in which it was active ([SLEEPING]). There is no such bound for
-    ``combine="leader"``. `fit` compares the experts in its first pass only, because an expert that memorizes examples
-    would win the later ones; ``partial_fit`` takes all examples for new ones.
+    The sum of absolute errors exceeds that of the best expert by at most ``regret_bound`` ([ADAHEDGE] theorem 8, plus
+    the cost of shares), and that of any sequence of experts by at most ``switch_cost`` more for each change of the
+    expert ([FIXED-SHARE]), because the absolute error of a mean is at most the mean of the absolute errors. For an
+    expert that is suspended at times, this holds for the rounds in which it was active ([SLEEPING]). There is no such
+    bound for ``combine="leader"``. `fit` compares the experts in its first pass only, because an expert that memorizes
+    examples would win the later ones; ``partial_fit`` takes all examples for new ones.
 
     References
     ----------
     [ADAHEDGE] S. de Rooij, T. van Erven, P. D. Grünwald, W. M. Koolen, *Follow the Leader If You Can, Hedge If You
     Must*, JMLR 15:1281-1316, 2014.
+
+    [FIXED-SHARE] M. Herbster, M. K. Warmuth, *Tracking the Best Expert*, Machine Learning 32:151-178, 1998.
 
     [SLEEPING] Y. Freund, R. E. Schapire, Y. Singer, M. K. Warmuth, *Using and Combining Predictors That Specialize*,
     STOC 1997.

@@ -57,6 +57,9 @@ class Standing:
         With ``combine="hedge"``: the losses so far, weighted like the votes, and a bound on how much more than
         the smallest of ``lost`` they can be. A loss is 1 for a mistake; for regressors it is that of the task, with
         outliers clipped as `AutoRegressor` learns them. It is multiplied by the weight of the example.
+    switch_cost : float
+        With ``combine="hedge"``: what is added to the bound for each change of the model, if the comparison is with a
+        sequence of models instead of the best one ([FIXED-SHARE]).
     unit : float
         With ``C="auto"``: the current unit of the values of C in the names. Otherwise 1.
     judged : str
@@ -92,6 +95,7 @@ class Standing:
     intercept: list[NDArray[np.float64] | None]
     mixed_loss: float
     regret_bound: float
+    switch_cost: float
     unit: float
     judged: str
     forgets: NDArray[np.bool_]
@@ -475,6 +479,7 @@ def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -
         intercept,
         task.mixed if task.hedge else np.nan,
         task.regret_bound() if task.hedge else np.nan,
+        task.switch_cost() if task.hedge else np.nan,
         task.unit,
         "loss" if task.by_loss else "mistakes",
         np.array(forgets, bool),

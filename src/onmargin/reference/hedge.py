@@ -13,22 +13,47 @@ Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 
+FIRST_SHARE = 100_000
+
+
 class Hedged(NamedTuple):
-    """Result of AdaHedge: weights before each round and after the last, the weighted loss, and the mixability gap."""
+    """Result of AdaHedge with shares.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (rounds + 1, models)
+        Weights before each round and after the last.
+    mixed, gap : float
+        The weighted loss, and the mixability gap of AdaHedge.
+    rate : float
+        The rate eta after the last round.
+    shares : int
+        The number of rounds with shares.
+    """
 
     weights: Matrix
     mixed: float
     gap: float
+    rate: float
+    shares: int
+
+
+def sequence_bound(models: int, gap: float, rate: float, shares: int, segments: int = 1) -> float:
+    """Return how much more than any sequence of models with so many segments the votes can lose, `models` > 1."""
+    switches = (segments - 1) * log(FIRST_SHARE + shares)
+    return gap + (segments * log(models) + switches + log1p(shares / FIRST_SHARE)) / rate
 
 
 def adahedge(losses: Matrix, ceiling: float = inf, weight: Vector | None = None) -> Hedged:
-    """Weight models by their losses, rounds x models: ``mixed <= losses.sum(0).min() + gap + ln(models) / eta``.
+    """Weight models by their losses, rounds x models.
 
-    The rate eta is ``ln(models) / gap`` ([ADAHEDGE]), or the ceiling if that is smaller. With `weight`, one number per
+    The rate eta is ``ln(models) / gap`` ([ADAHEDGE]), or the ceiling if that is smaller. In the n-th round in which
+    losses differ, all models get an equal share of a part ``1 / (100_000 + n)`` of the weights ([FIXED-SHARE]); so
+    `mixed` is at most the loss of any sequence of models plus `sequence_bound`. With `weight`, one number per
     round, the losses are multiplied by it, also in the bound, and the ceiling is divided by the largest weight so far
     of rounds in which losses differed: multiplied by one number, the weights lead to the same votes.
     """
-    total, mixed, gap, heaviest = np.zeros(losses.shape[1]), 0.0, 0.0, 0.0
+    mixed, gap, heaviest, shares = 0.0, 0.0, 0.0, 0
     p = np.full(losses.shape[1], 1 / losses.shape[1])
     weights = [p]
     for own, unweighted in zip(_weights(losses, weight), losses, strict=True):
@@ -39,11 +64,19 @@ def adahedge(losses: Matrix, ceiling: float = inf, weight: Vector | None = None)
         eta = _rate(losses.shape[1], gap, ceiling, heaviest)
         mixed += float(p @ loss)
         gap += max(float(p @ excess) + (_log_mean(p, -eta * excess) / eta if eta < inf else 0.0), 0.0)
-        total += loss
         heaviest = max(heaviest, weighed)
-        p = _shrunk(_rate(losses.shape[1], gap, ceiling, heaviest), total - total.min())
-        weights.append(p := p / p.sum())
-    return Hedged(np.array(weights), mixed, gap)
+        if weighed:
+            shares += 1
+            p = _shared(p, excess, eta, _rate(losses.shape[1], gap, ceiling, heaviest), shares)
+        weights.append(p)
+    return Hedged(np.array(weights), mixed, gap, _rate(losses.shape[1], gap, ceiling, heaviest), shares)
+
+
+def _shared(p: Vector, excess: Vector, eta: float, then: float, n: int) -> Vector:
+    """Return the weights after a round with rate eta and the n-th share, for the rate that follows."""
+    q, part = p ** (then / eta) * np.exp(-then * excess), 1 / (FIRST_SHARE + n)
+    found: Vector = (1 - part) * q / q.sum() + part / len(p)
+    return found
 
 
 def _log_mean(p: Vector, exponents: Vector) -> float:
@@ -62,12 +95,12 @@ class Slept(NamedTuple):
     asleep : ndarray of bool of shape (rounds + 1, models)
         Which models sleep in each round, and after the last.
     bounds : ndarray of shape (rounds + 1, models)
-        An upper bound on the weight, relative to the leader's, that each sleeping model could have if it had kept
-        learning.
+        An upper bound on the weight, relative to the leader's, that each sleeping model could have without shares if
+        it had kept learning.
     charged : ndarray of shape (models,)
         The loss charged to each model for the rounds it slept.
-    mixed, gap : float
-        The weighted loss, and the mixability gap of AdaHedge.
+    mixed, gap, rate, shares
+        As in `Hedged`.
     """
 
     weights: Matrix
@@ -76,6 +109,8 @@ class Slept(NamedTuple):
     charged: Vector
     mixed: float
     gap: float
+    rate: float
+    shares: int
 
 
 def sleeping_hedge(
@@ -93,16 +128,17 @@ def sleeping_hedge(
     """Weight models by their losses, rounds x models; models of negligible weight sleep ([SLEEPING]).
 
     A sleeping model is charged the weighted mean loss of the others. A model falls asleep after `watch` rounds in which
-    its loss was at least that of the vote, but not before `school` rounds, if its weight is below
-    ``negligible / models`` of the leader's and it is behind by at least the leader's loss in `lag` rounds. It sleeps
-    while its weight, computed from its loss before it fell asleep, stays below that limit, for at most `longest`
-    rounds. The models of a group fall asleep and wake up together. `weight` is as for `adahedge`.
+    its loss was at least that of the vote, but not before `school` rounds, if its weight, and without shares its weight
+    relative to the leader's, are below ``negligible / models`` and it is behind by at least the leader's loss in `lag`
+    rounds. It sleeps while its weight without shares, computed from its loss before it fell asleep, stays below that
+    limit, for at most `longest` rounds. The models of a group fall asleep and wake up together. `weight` is as for
+    `adahedge`.
     """
     models = losses.shape[1]
     number = np.asarray(groups)
     lost, charged, before, behind = (np.zeros(models) for _ in range(4))
     asleep, since = np.zeros(models, bool), np.zeros(models, int)
-    p, mixed, gap, heaviest = np.full(models, 1 / models), 0.0, 0.0, 0.0
+    p, mixed, gap, heaviest, shares = np.full(models, 1 / models), 0.0, 0.0, 0.0, 0
     history = [(p, asleep, np.zeros(models))]
     for t, (own, unweighted) in enumerate(zip(_weights(losses, weight), losses, strict=True), start=1):
         loss = own * unweighted
@@ -120,29 +156,30 @@ def sleeping_hedge(
         charged = charged + expected * asleep
         behind, since = behind + (loss - expected) * ~asleep, since + 1
         heaviest = max(heaviest, weighed)
-        eta = _rate(models, gap, ceiling, heaviest)
-        p = _shrunk(eta, lost - lost.min())
-        p = p / p.sum()
+        then = _rate(models, gap, ceiling, heaviest)
+        if weighed:
+            shares += 1
+            p = _shared(p, excess, eta, then, shares)
         stays = asleep.copy()
         for group in np.unique(number) if t >= school else ():
             its = number == group
             if asleep[its][0]:
-                far = _shrunk(eta, before[its] - lost.min()) * models < negligible
+                far = np.exp(-then * (before[its] - lost.min())) * models < negligible
                 stays[its] = far.all() and since[its][0] < longest
             elif since[its][0] >= watch:
-                far = _shrunk(eta, lost[its] - lost.min()) * models < negligible
                 late = lost[its] - lost.min() >= lag * lost.min() / t
+                far = np.exp(-then * (lost[its] - lost.min())) * models < negligible
+                far &= p[its] * models < negligible
                 stays[its] = (far & late & (behind[its] >= 0)).all()
                 since[its], behind[its] = 0, 0.0
         fresh = stays & ~asleep
         since[asleep & ~stays], behind[asleep & ~stays] = 0, 0.0
         before = np.where(fresh, lost, before)
         asleep = stays
-        history.append(
-            (p * ~asleep / (p @ ~asleep), asleep, asleep * _shrunk(eta, np.where(asleep, before, lost) - lost.min()))
-        )
+        bound = np.exp(-then * (np.where(asleep, before, np.inf) - lost.min())) if asleep.any() else np.zeros(models)
+        history.append((p * ~asleep / (p @ ~asleep), asleep, bound))
     weights, slept, bounds = map(np.array, zip(*history, strict=True))
-    return Slept(weights, slept, bounds, charged, mixed, gap)
+    return Slept(weights, slept, bounds, charged, mixed, gap, _rate(models, gap, ceiling, heaviest), shares)
 
 
 def graded(scores: Matrix, losses: Vector, squares: Vector, heaviest: float = 1.0) -> Matrix:
@@ -307,8 +344,3 @@ def _weights(losses: Matrix, weight: Vector | None) -> Vector:
 def _rate(models: int, gap: float, ceiling: float, heaviest: float) -> float:
     """Return the rate of AdaHedge, at most the ceiling for losses between 0 and `heaviest` (0: not known yet)."""
     return min(ceiling / (heaviest or 1.0), log(models) / gap if gap > 0 else inf)
-
-
-def _shrunk(eta: float, losses: Matrix) -> Matrix:
-    """Return exp(-eta losses), with 1 for a loss of 0 even if eta is infinite."""
-    return np.exp(-eta * losses) if eta < inf else (losses == 0).astype(np.float64)

@@ -26,10 +26,11 @@ keeps lag = T w - (the sum of the weights after each of them). The sums are reco
 converted back.
 
 Models trained side by side are mixed one by one, as if each were alone, with the c_k of their shard. The loss of each
-model is the sum over the shards, and the votes follow from these sums as in AdaHedge. For the regret bound to stay
-true, the gap of the mix is the larger of the sum of the gaps and the excess loss of the votes over the best model:
-mixed <= min_m L_m + gap, and the bound adds to it. Models that sleep on a shard are mixed with their current weights,
-and all models are awake after the mixing.
+model is the sum over the shards, and the votes follow from these sums as in AdaHedge without fixed share. For the
+regret bound to stay true, the gap of the mix is the larger of the sum of the gaps and the excess loss of the votes over
+the best model: mixed <= min_m L_m + gap, and the bound adds to it. In the bound for sequences of models, all rounds
+before the mixing are one segment. Models that sleep on a shard are mixed with their current weights, and all models are
+awake after the mixing.
 
 Class probabilities are calibrated on each shard. The learned parameters of the calibrations are averaged like weights;
 their counts, including the squares of gradients, are summed.

@@ -43,7 +43,8 @@ def certify_several(
 ) -> Certificate:
     """Compare a run with the best of its models; `played` is a copy of it after each row of the stream.
 
-    The weighted loss of the models exceeds that of the best model by at most the regret bound. A vote is wrong only if
+    The weighted loss of the models exceeds that of the best model by at most the regret bound, which includes the cost
+    of shares. A vote is wrong only if
     models with at least half the weight are wrong, and the loss of a weighted mean is at most the weighted mean of the
     losses. Classes are predicted by the vote or by the mean of scaled scores, with at most ten more mistakes.
     """

@@ -69,6 +69,31 @@ TARGET VEC_INLINE V NAME(exponential)(V x)
     return e * power;
 }
 
+/* ln x for x between DBL_MIN and 1: n ln 2 + ln m with m between sqrt(1/2) and sqrt(2), and ln m = 2 artanh s by its
+   series in s = (m - 1) / (m + 1), whose next term is 4e-20. */
+TARGET VEC_INLINE V NAME(logarithm)(V x)
+{
+    static const double series[] = {
+        2.0 / 23, 2.0 / 21, 2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11, 2.0 / 9, 2.0 / 7, 2.0 / 5, 2.0 / 3, 2.0,
+    };
+    const int64_t root_of_half = 0x3fe6a09e667f3bcd; /* as bits */
+    const double shift = 0x1p52;                     /* its last bits are an integer */
+    I bits, power;
+    V m, n, sum = NAME(all)(series[0]);
+    memcpy(&bits, &x, sizeof bits);
+    power = (bits - root_of_half + ((int64_t)1023 << 52)) >> 52; /* n + 1023, not negative */
+    bits -= (power - 1023) << 52;
+    memcpy(&m, &bits, sizeof m);
+    power |= (int64_t)0x433 << 52;
+    memcpy(&n, &power, sizeof n);
+    n = n - shift - 1023;
+    const V s = (m - 1) / (m + 1), square = s * s;
+    VEC_UNROLL
+    for (int i = 1; i < 12; i++)
+        sum = sum * square + series[i];
+    return n * 0x1.62e42fefa0000p-1 + (n * 0x1.cf79abc9e3b3ap-40 + s * sum);
+}
+
 TARGET VEC_INLINE double NAME(added)(V v)
 {
     double lane[sizeof(V) / sizeof(double)], total = 0;

@@ -45,8 +45,10 @@ typedef struct {
     void (*charge)(const Naps *naps, double expected, ptrdiff_t n, double *l, double *total, double *L);
     /* the first of the smallest numbers */
     ptrdiff_t (*least)(const double *L, ptrdiff_t n);
-    /* p = exp(-eta (L - least)) for m < models, and 0 for padding, divided by their sum */
-    void (*weigh)(const double *L, double least, double eta, ptrdiff_t models, ptrdiff_t n, double *p);
+    /* p = (1 - share) q / sum_m q_m + share / models with q = p^power exp(-eta [l - low]_+) for m < models, and 0 for
+       padding */
+    void (*weigh)(const double *l, double low, double eta, double power, double share, ptrdiff_t models, ptrdiff_t n,
+                  double *p);
     /* v = p for models that are awake, divided by their sum, and 0 for others */
     void (*share)(const double *p, const double *awake, ptrdiff_t n, double *v);
     /* whether a model has been awake for `longest_awake` rounds, or sleeps and may have to wake up: it has slept for

@@ -96,21 +96,34 @@ TARGET static ptrdiff_t NAME(least)(const double *L, ptrdiff_t n)
     return 0;
 }
 
-TARGET static void NAME(weigh)(const double *L, double least, double eta, ptrdiff_t models, ptrdiff_t n, double *p)
+/* e^x for x up to 0; 0 where it underflows. */
+TARGET VEC_INLINE V NAME(fallen)(V x)
 {
     const V none = {0}, deepest = NAME(all)(-700);
+    return PICK(x < deepest, none, NAME(exponential)(NAME(larger)(x, deepest)));
+}
+
+TARGET static void NAME(weigh)(const double *l, double low, double eta, double power, double share, ptrdiff_t models,
+                               ptrdiff_t n, double *p)
+{
+    const V none = {0}, smallest = NAME(all)(DBL_MIN);
     V total = none;
     for (ptrdiff_t k = 0; k < n; k += LANES) {
-        const V behind = NAME(get)(L + k) - least, x = PICK(behind > 0, -eta * behind, none);
-        NAME(put)(p + k, PICK(x < deepest, none, NAME(exponential)(NAME(larger)(x, deepest))));
+        const V more = NAME(get)(l + k) - low, x = PICK(more > 0, -eta * more, none), old = NAME(get)(p + k);
+        if (power == 1)
+            NAME(put)(p + k, old * NAME(fallen)(x));
+        else
+            NAME(put)(p + k, NAME(fallen)(power * NAME(logarithm)(NAME(larger)(old, smallest)) + x));
     }
     for (ptrdiff_t k = models; k < n; k++)
         p[k] = 0;
     for (ptrdiff_t k = 0; k < n; k += LANES)
         total += NAME(get)(p + k);
-    const V sum = none + NAME(added)(total);
+    const V sum = none + NAME(added)(total), more = none + share / (double)models;
     for (ptrdiff_t k = 0; k < n; k += LANES)
-        NAME(put)(p + k, NAME(get)(p + k) / sum);
+        NAME(put)(p + k, NAME(get)(p + k) / sum * (1 - share) + more);
+    for (ptrdiff_t k = models; k < n; k++)
+        p[k] = 0;
 }
 
 TARGET static void NAME(share)(const double *p, const double *awake, ptrdiff_t n, double *v)

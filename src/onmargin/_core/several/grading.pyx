@@ -177,7 +177,10 @@ cdef class Grading:
         """Set the shares of the models."""
         cdef double rate = RATE / heaviest if heaviest > 0 else RATE
         cdef double least = self.ranks[votes_of.least(self.ranks, self.padded)]
-        votes_of.weigh(self.ranks, least, rate, self.n, self.padded, self.shares)
+        cdef Py_ssize_t m
+        for m in range(self.padded):
+            self.shares[m] = 1
+        votes_of.weigh(self.ranks, least, rate, 1, 0, self.n, self.padded, self.shares)
         self.stale, self.heaviest = False, heaviest
 
     cdef bint blend(self, const double* s, const double* awake, const double* v, double* out) noexcept nogil:

@@ -9,6 +9,7 @@ cdef class Hedge:
     cdef readonly Py_ssize_t leader  # the model with the smallest loss, the first of equal ones
     cdef readonly double ceiling, gap, mixed
     cdef readonly double heaviest    # largest weight of a round in which losses differed; 0 before the first
+    cdef readonly double shares      # number of rounds with shares
     cdef readonly bint voting
     cdef readonly object groups      # models of the same number sleep together; None if none sleeps
     cdef Py_ssize_t padded           # number of models in the arrays

@@ -4,6 +4,7 @@ import numpy as np
 
 from onmargin._core.restore import fill
 
+from libc.float cimport DBL_MIN
 from libc.math cimport INFINITY, exp, expm1, log, log1p
 from libc.string cimport memcpy, memset
 
@@ -13,6 +14,9 @@ from onmargin._core.several.votes cimport OUTCOMES, Naps, Spread, Votes, votes_f
 
 cdef const Votes* votes = votes_for()
 
+# All models share a part of the weights equally: 1 / (FIRST_SHARE + n) in the n-th round with shares. It is so small
+# that the weight of a model that is far behind is negligible.
+cdef double FIRST_SHARE = 100_000
 # Models sleep while the sum of the weights that they could have is below this.
 cdef double NEGLIGIBLE_WEIGHT = 0.01
 # Number of first rounds in which no model sleeps.
@@ -38,28 +42,41 @@ cdef inline double fall(double eta, double loss) noexcept nogil:
 cdef class Hedge:
     """The outcomes of n models so far, and with `voting` the weight of each vote by AdaHedge ([ADAHEDGE]).
 
-    p_m is proportional to exp(-eta L_m), where L_m is the total loss of model m, eta = min(ceiling / W, ln(M) / gap),
-    and gap the sum so far of <p, l> + ln(<p, exp(-eta l)>) / eta, whose terms are not negative. As eta never rises,
+    The weights p start equal. In each round in which losses differ they are multiplied by exp(-eta l), where eta =
+    min(ceiling / W, ln(M) / gap) and gap is the sum so far of <p, l> + ln(<p, exp(-eta l)>) / eta, whose terms are not
+    negative. Where the rate falls from eta to eta', they are raised to the power eta' / eta: without shares, p_m would
+    be proportional to exp(-eta L_m), with L_m the total loss of model m. Then all models get an equal share of a part
+    a = 1 / (c + n) of the weights in the n-th such round, with c = FIRST_SHARE ([FIXED-SHARE]).
 
-        mixed = sum_t <p_t, l_t> <= min_m L_m + gap + ln(M) / eta,
+    For any losses and any sequence of models m_t with S segments, after N such rounds,
 
-    for any losses. `judged` selects the loss of a model: its mistakes, its loss or its cost, times the weight of the
-    example. W is the largest weight of the rounds in which losses differed: if all weights are multiplied by a number,
-    so are the losses and the bound, and the votes stay the same. M is `experts`, the number of models at first: if
-    some were removed since, the bound holds for the others, as their potential only rose.
+        mixed = sum_t <p_t, l_t> <= sum_t l_{t, m_t} + gap + (S ln(M) + (S - 1) ln(c + N) + ln(1 + N / c)) / eta.
+
+    Proof: The mixed loss minus gap is the sum of -ln(<p, exp(-eta l)>) / eta, which is l_m plus the change of
+    ln(p_m) / eta by the multiplication. So its excess over the sequence is what the rest adds to -ln(p_{m_t}) / eta,
+    which starts with ln(M) / eta and is never negative. A smaller rate adds at most ln(M) (1 / eta' - 1 / eta), as the
+    sum of the powers is at most M^(1 - eta' / eta). A share adds at most -ln(1 - a) / eta, and these sum to
+    ln(1 + N / c) / eta at most; after it, no weight is below a / M, so that a new segment adds at most ln(M / a) / eta.
+
+    `judged` selects the loss of a model: its mistakes, its loss or its cost, times the weight of the example. W is the
+    largest weight of the rounds in which losses differed: if all weights are multiplied by a number, so are the losses
+    and the bound, and the votes stay the same. M is `experts`, the number of models at first: if some were removed
+    since, the bound holds for the others, as their weights only rose.
 
     With `groups`, one number per model, models may sleep: they neither vote nor learn for a while. A sleeping model is
     charged the mean loss of those that are awake, weighted by their votes, v ([SLEEPING]). With these charges for
-    losses, the bound above holds, and as the mixed loss has the same terms, it implies for each model: in the rounds in
-    which it was awake the votes lost at most gap + ln(M) / eta more than it did.
+    losses, the bound above holds, and as the mixed loss has the same terms, it holds without the rounds in which the
+    model of the sequence slept: in the rounds in which a model was awake the votes lost at most
+    gap + (ln(M) + ln(1 + N / c)) / eta more than it did.
 
-    A model falls asleep after MIN_AWAKE rounds in which its loss was at least that of the vote, if exp(-eta (L_m -
-    L_leader)) is below NEGLIGIBLE_WEIGHT / M, and L_m - L_leader at least the mean loss of the leader in MIN_BEHIND
-    rounds; but all models learn from the FIRST_ROUNDS. It sleeps as long as the first condition holds with its loss
-    when it fell asleep in place of L_m: even without any further loss, its weight would have been negligible in each of
-    these rounds. So it wakes sooner if the leader loses more; and it sleeps at most MAX_ASLEEP rounds, so that one that
-    learns slowly, and may be the best in the end, learns from at least one example of MAX_ASLEEP / MIN_AWAKE + 1.
-    Models of one group, whose weights are next to each other in memory, sleep and wake together.
+    A model falls asleep after MIN_AWAKE rounds in which its loss was at least that of the vote, if p_m and exp(-eta
+    (L_m - L_leader)), its weight without shares, are below NEGLIGIBLE_WEIGHT / M, and L_m - L_leader at least the mean
+    loss of the leader in MIN_BEHIND rounds; but all models learn from the FIRST_ROUNDS. It sleeps as long as its weight
+    without shares is that small with its loss when it fell asleep in place of L_m: even without any further loss, that
+    weight would have been negligible in each of these rounds. So it wakes sooner if the leader loses more; and it
+    sleeps at most MAX_ASLEEP rounds, so that one that learns slowly, and may be the best in the end, learns from at
+    least one example of MAX_ASLEEP / MIN_AWAKE + 1. Models of one group, whose weights are next to each other in
+    memory, sleep and wake together.
     """
 
     def __init__(self, Py_ssize_t n, *, bint voting, judged="mistake", double ceiling=INFINITY, Py_ssize_t experts=0,
@@ -124,7 +141,7 @@ cdef class Hedge:
         outcomes, naps = self.owners[0][0, :COST, :self.n].T, self.owners[2][:, :self.n]
         state = {
             "outcomes": outcomes, "weights": self.owners[1][0, :self.n], "gap": self.gap, "mixed": self.mixed,
-            "weighted": self.owners[1][4, :self.n], "heaviest": self.heaviest,
+            "weighted": self.owners[1][4, :self.n], "heaviest": self.heaviest, "shares": self.shares,
         }
         if self.groups is not None or naps[1].any():
             naps[5], naps[6] = self.sleeping, self.rounds
@@ -135,8 +152,10 @@ cdef class Hedge:
         naps = self.owners[2][:, :self.n]
         fill(self.owners[0][0, :COST, :self.n].T, state, "outcomes")
         fill(self.owners[1][0, :self.n], state, "weights")
+        # Without shares, in earlier versions and where shards are mixed, weights may underflow.
+        np.maximum(self.owners[1][0, :self.n], DBL_MIN, out=self.owners[1][0, :self.n])
         self.gap, self.mixed = state["gap"], state["mixed"]
-        self.heaviest = state.get("heaviest", 1.0)
+        self.heaviest, self.shares = state.get("heaviest", 1.0), state.get("shares", 0.0)
         if "weighted" in state:
             fill(self.owners[1][4, :self.n], state, "weighted")
         else:  # a file of an earlier version, in which all mistakes counted the same
@@ -156,8 +175,13 @@ cdef class Hedge:
         self.share()
 
     def regret_bound(self):
-        """The bound on the weighted loss minus that of the best model: gap + ln(M) / eta."""
-        return self.gap + (self.log_experts / self.rate() if self.experts > 1 else 0)
+        """The bound on the weighted loss minus that of the best model."""
+        cdef double shared = log1p(self.shares / FIRST_SHARE)
+        return self.gap + ((self.log_experts + shared) / self.rate() if self.experts > 1 else 0)
+
+    def switch_cost(self):
+        """What the bound grows by for each segment more of a sequence of models."""
+        return (self.log_experts + log(FIRST_SHARE + self.shares)) / self.rate() if self.experts > 1 else 0.0
 
     cdef void restart(self) noexcept nogil:
         """Reset the outcomes so far, which are the same for all models."""
@@ -194,7 +218,7 @@ cdef class Hedge:
 
     cdef void reweigh(self, double low, double expected, double weight) noexcept nogil:
         """Set gap and weights after a round with the smallest loss `low` and the weighted mean loss `expected`."""
-        cdef double eta
+        cdef double eta, then
         if self.heaviest == 0:  # so far all losses were equal: the bound holds for any rate
             self.heaviest = weight
         eta = self.rate()
@@ -203,7 +227,11 @@ cdef class Hedge:
         else:
             self.gap = finite(self.gap + max(expected - low, 0))
         self.heaviest = max(self.heaviest, weight)
-        votes.weigh(self.L, self.L[self.leader], self.rate(), self.n, self.padded, self.p)
+        then = self.rate()
+        if then == INFINITY:  # the gap is too small: equal weights, for which the bound holds at any rate
+            return
+        self.shares += 1
+        votes.weigh(self.l, low, then, then / eta, 1 / (FIRST_SHARE + self.shares), self.n, self.padded, self.p)
         self.share()
 
     cdef double log_mean(self, double eta, double low) noexcept nogil:
@@ -232,7 +260,7 @@ cdef class Hedge:
         cdef Py_ssize_t first = 0, m
         cdef double least = self.L[self.leader]
         cdef double eta = self.rate()
-        # A model that is farther behind the leader has a negligible weight.
+        # A model that is farther behind the leader has a negligible weight without shares.
         cdef double far = self.log_negligible / eta if eta > 0 else INFINITY
         cdef Naps* naps = &self.naps_of
         cdef bint asleep
@@ -248,6 +276,7 @@ cdef class Hedge:
             elif naps.since[first] >= MIN_AWAKE:
                 for m in range(first, self.end[first]):
                     asleep = asleep and naps.behind[m] >= 0 and self.L[m] - least > far \
+                        and self.p[m] * self.experts < NEGLIGIBLE_WEIGHT \
                         and self.L[m] - least >= MIN_BEHIND * least / self.rounds
                 self.send(first, asleep)
             first = self.end[first]

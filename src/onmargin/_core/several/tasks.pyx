@@ -202,6 +202,10 @@ cdef class Several(Task):
         """The bound on the weighted loss minus that of the best model: see `Hedge`."""
         return self.votes.regret_bound()
 
+    def switch_cost(self):
+        """What the bound grows by for each segment more of a sequence of models: see `Hedge`."""
+        return self.votes.switch_cost()
+
     def combine(self, scores):
         """Return the scores of the leader, or graded votes, from the scores of all models, examples by columns."""
         if not self.hedge:

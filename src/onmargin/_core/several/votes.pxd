@@ -31,7 +31,8 @@ cdef extern from "votes.h" nogil:
         ) noexcept nogil
         Py_ssize_t (*least)(const double* L, Py_ssize_t n) noexcept nogil
         void (*weigh)(
-            const double* L, double least, double eta, Py_ssize_t models, Py_ssize_t n, double* p
+            const double* l, double low, double eta, double power, double share, Py_ssize_t models, Py_ssize_t n,
+            double* p
         ) noexcept nogil
         void (*share)(const double* p, const double* awake, Py_ssize_t n, double* v) noexcept nogil
         int (*due)(
