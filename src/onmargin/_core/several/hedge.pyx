@@ -155,7 +155,7 @@ cdef class Hedge:
         # Without shares, in earlier versions and where shards are mixed, weights may underflow.
         np.maximum(self.owners[1][0, :self.n], DBL_MIN, out=self.owners[1][0, :self.n])
         self.gap, self.mixed = state["gap"], state["mixed"]
-        self.heaviest, self.shares = state.get("heaviest", 1.0), state.get("shares", 0.0)
+        self.heaviest, self.shares = state.get("heaviest", 1.0), max(state.get("shares", 0.0), 0.0)
         if "weighted" in state:
             fill(self.owners[1][4, :self.n], state, "weighted")
         else:  # a file of an earlier version, in which all mistakes counted the same
