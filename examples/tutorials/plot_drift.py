@@ -41,10 +41,10 @@ for name, model in models.items():
         model.learn_one(x, y)
 
 # %%
-# After the change, ``AutoClassifier`` recovers slowly: its votes follow the experts that were best over the *whole*
-# stream, and the nonlinear experts lead by hundreds of mistakes. This is what its regret bound guarantees, and it is
-# the wrong goal after an abrupt change. ``ChangeAlarm`` monitors the mistakes of a model and raises an alarm when their
-# rate rises. Here, a new model replaces the old one at that moment.
+# After the change, ``AutoClassifier`` needs a few hundred rows to recover: the nonlinear experts lead by hundreds of
+# mistakes, and the others have only the small part of the weights that all experts share. A new model has no such past.
+# ``ChangeAlarm`` monitors the mistakes of a model and raises an alarm when their rate rises. Here, a new model replaces
+# the old one at that moment.
 
 model, alarm, name = AutoClassifier(), ChangeAlarm(), "AutoClassifier with an alarm"
 alarms, wrong[name] = [], []
@@ -62,7 +62,7 @@ for name, mistakes in wrong.items():
     print(f"{name:28} {before:6.1%} wrong before the change, {after:6.1%} after it")
 
 # %%
-# The new model makes a few hundred fewer mistakes than the old one would while it recovers.
+# The new model makes fewer mistakes than the old one while it recovers.
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 window = np.ones(300) / 300
