@@ -24,27 +24,27 @@ def test_columns_and_labels():
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "-DOCSTART- -X- O\n\n", " \n\t\n"])
-def test_no_sentences(text):
+def test_files_without_sentences_are_empty(text):
     assert conll(text) == []
 
 
-def test_documents_part_sentences():
+def test_document_marks_end_sentences():
     assert [y for _, y in conll("-DOCSTART- -X-\n\na A\n-DOCSTART- O\nb B\n\n\n\nc C")] == [["A"], ["B"], ["C"]]
 
 
-def test_tabs_part_columns_where_there_are_tabs():
+def test_columns_are_separated_by_tabs_if_there_are_tabs():
     assert conll("New York\tB-LOC\n") == [([("New York",)], ["B-LOC"])]
     assert conll("a  b\tO \n", separator=" ", label=0) == [([("", "b\tO", "")], ["a"])]
 
 
-def test_comments_are_asked_for():
+def test_comments_are_skipped_on_request():
     assert conll("# a comment\na A\n", comment="#") == [([("a",)], ["A"])]
     with pytest.raises(ReadError, match=r"line 2, record 1: the line has 4 columns, .* have 2\. .* set comment='#'"):
         conll("a A\n# a comment line\n")
 
 
 @pytest.mark.parametrize("options", [{"label": 2}, {"label": -3}, {"columns": [5]}, {"columns": {"w": -4}}])
-def test_columns_that_are_not_there(options):
+def test_missing_columns_are_refused(options):
     with pytest.raises(ReadError, match="line 1, record 1: there is no column"):
         conll("a A\n", **options)
 
@@ -113,7 +113,7 @@ items = st.dictionaries(names, st.floats(allow_nan=False, allow_infinity=False),
 
 
 @given(st.lists(st.lists(st.tuples(names, items), min_size=1, max_size=3), max_size=3))
-def test_what_is_written_is_read(sequences):
+def test_written_sequences_are_read_back(sequences):
     def escaped(name):
         return name.replace("\\", "\\\\").replace(":", "\\:")
 

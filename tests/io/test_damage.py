@@ -1,4 +1,4 @@
-"""Whatever happens to a file, it gives the model that was saved or a ModelFileError, and runs nothing."""
+"""A damaged model file gives the saved model or a ModelFileError, and never runs code."""
 
 import errno
 import fcntl
@@ -44,7 +44,7 @@ def path(tmp_path):
 
 @pytest.fixture(scope="module")
 def spoilt(tmp_path_factory):
-    """For files that hypothesis makes, one after the other."""
+    """Return the path of the files that hypothesis generates, one after the other."""
     return tmp_path_factory.mktemp("spoilt") / "model.safetensors"
 
 
@@ -55,7 +55,7 @@ def is_refused(path, content):
     return str(caught.value)
 
 
-def test_every_byte_counts(spoilt):
+def test_every_altered_byte_is_detected(spoilt):
     onmargin.save(onmargin.GradientDescentRegressor().partial_fit([[1.0]], [1.0]), spoilt)
     saved = spoilt.read_bytes()
     for i, byte in enumerate(saved):
@@ -65,7 +65,7 @@ def test_every_byte_counts(spoilt):
 @examples(300)
 @given(place=st.floats(0, 1, exclude_max=True), value=st.integers(0, 255))
 def test_no_altered_byte_gives_another_model(saved, spoilt, place, value):
-    """A blank that pads the header, which follows its length in eight bytes, may become another blank."""
+    """Only a space that pads the header, which follows its eight bytes of length, may become another kind of space."""
     i = int(place * len(saved))
     content = saved[:i] + bytes([value]) + saved[i + 1 :]
     spoilt.write_bytes(content)
@@ -78,33 +78,33 @@ def test_no_altered_byte_gives_another_model(saved, spoilt, place, value):
 
 @examples(100)
 @given(st.floats(0, 1, exclude_max=True))
-def test_truncated(saved, spoilt, part):
+def test_truncated_files_are_refused(saved, spoilt, part):
     is_refused(spoilt, saved[: int(part * len(saved))])
 
 
 @examples(100)
 @given(st.binary(max_size=200))
-def test_anything(spoilt, content):
+def test_arbitrary_bytes_are_refused(spoilt, content):
     is_refused(spoilt, content)
 
 
-def test_longer(saved, path):
+def test_trailing_bytes_are_refused(saved, path):
     is_refused(path, saved + b"\0")
 
 
-def test_other_files(path):
+def test_files_of_other_kinds_are_refused(path):
     assert "not an onmargin model file" in is_refused(path, b"")
     assert "not an onmargin model file" in is_refused(path, pickle.dumps(MODEL))
     save_file({"weights": np.zeros(3)}, path)
-    assert "not one of a model of onmargin" in is_refused(path, path.read_bytes())
+    assert "another safetensors file" in is_refused(path, path.read_bytes())
     save_file({"weights": np.zeros(3)}, path, metadata={"format": "np"})
-    assert "not one of a model of onmargin" in is_refused(path, path.read_bytes())
+    assert "another safetensors file" in is_refused(path, path.read_bytes())
     for text in ("", "[]", "3", "{}", '{"schema": 1}', "[" * 5000, '{"schema": null, "sha256": ""}'):
         save_file({"weights": np.zeros(3)}, path, metadata={"onmargin": text})
         assert "damaged" in is_refused(path, path.read_bytes())
 
 
-def test_no_file(tmp_path):
+def test_missing_files_are_reported(tmp_path):
     with pytest.raises(FileNotFoundError, match="missing"):
         onmargin.load(tmp_path / "missing")
     with pytest.raises(ModelFileError, match="it is not a file"):
@@ -123,7 +123,7 @@ def forged(path, change):
     return path.read_bytes()
 
 
-# Where the description of a file says what the learner is made with.
+# The place of the constructor arguments of the learner in the description of a file.
 LEARNER = "state", "_model", "part", "arguments", 0, "part"
 
 
@@ -179,7 +179,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize(("change", "reason"), FORGERIES.values(), ids=FORGERIES)
-def test_forged(saved, path, change, reason):
+def test_inconsistent_descriptions_are_refused(saved, path, change, reason):
     path.write_bytes(saved)
     content = forged(path, change)
     with pytest.raises(ModelFileError, match=reason):
@@ -187,7 +187,7 @@ def test_forged(saved, path, change, reason):
     is_refused(path, content)
 
 
-def test_more_metadata(saved, path):
+def test_additional_metadata_is_refused(saved, path):
     path.write_bytes(saved)
     with safe_open(path, framework="numpy") as file:
         arrays, metadata = file.get_tensors(), file.metadata()
@@ -202,26 +202,26 @@ class Foreign(PassiveAggressiveClassifier):
 @pytest.mark.parametrize(
     "model", [make_pipeline(StandardScaler(), MODEL), Foreign(), StandardScaler(), MODEL._learner, None, "model"]
 )
-def test_other_objects_are_not_saved(model, path):
+def test_objects_of_other_kinds_cannot_be_saved(model, path):
     with pytest.raises(TypeError, match="save takes an estimator of onmargin; got a"):
         onmargin.save(model, path)
     assert not path.exists()
 
 
-def test_wrong_parameters_are_not_saved(path):
+def test_invalid_parameters_cannot_be_saved(path):
     with pytest.raises(ValueError, match="C must be a number"):
         onmargin.save(PassiveAggressiveClassifier(C=-1), path)
     assert not path.exists()
 
 
-def test_parameters_that_a_model_cannot_go_on_with_are_not_saved(path):
+def test_parameters_that_do_not_fit_the_model_cannot_be_saved(path):
     model = Case("PassiveAggressiveClassifier").half_way().set_params(C=[1.0, 2.0])
     with pytest.raises(ValueError, match="C cannot change after training has started: set it back"):
         onmargin.save(model, path)
     assert not path.exists()
 
 
-def test_state_that_no_file_holds(path):
+def test_state_that_files_do_not_support_is_refused(path):
     """The id of a trial may be any object."""
     X, y = Case("BlockClassifier").half(0)
     ids = np.empty(len(y), dtype=object)
@@ -231,7 +231,7 @@ def test_state_that_no_file_holds(path):
         onmargin.save(model, path)
 
 
-def test_parameters_that_no_file_holds(path):
+def test_parameters_that_files_do_not_support_are_refused(path):
     onmargin.save(Case("ClassFeatureClassifier", {"phi": phi}).half_way(), path)
     with pytest.raises(ModelFileError, match=r"this model's phi. Give them again: load\(path, parameters={'phi': ...}"):
         onmargin.load(path)
@@ -292,12 +292,12 @@ def test_a_save_whose_calls_fail_leaves_the_old_file_or_the_new_one(saved, path,
                 silent = False
         assert path.read_bytes() == new if silent else path.read_bytes() in (saved, new), calls[k]
         assert [name for name in names(path) if not name.endswith(".tmp")] == [path.name]
-    # What a failed removal left behind goes with the next save.
+    # The next save removes what a failed removal left behind.
     onmargin.save(other, path)
     assert names(path) == [path.name]
 
 
-def test_files_are_those_of_the_library(path):
+def test_files_are_valid_safetensors(path):
     arrays = {
         name: np.arange(6).reshape(shape).astype(name)
         for name, shape in zip(model_file.DTYPES, itertools.cycle([(6,), (2, 3), (1, 6, 1)]), strict=False)
@@ -320,7 +320,7 @@ def test_a_new_file_has_the_permissions_of_the_umask(path, umask):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no locks of this kind")
-def test_temporary_files_of_the_dead_are_removed_and_those_of_the_living_stay(path):
+def test_only_temporary_files_of_ended_processes_are_removed(path):
     dead = path.with_name(f".{path.name}.{'0' * 16}.tmp")
     others = [path.with_name(f".other.{'0' * 16}.tmp"), path.with_name(f".{path.name}.tmp")]
     for file in (dead, *others):
@@ -335,7 +335,7 @@ def test_temporary_files_of_the_dead_are_removed_and_those_of_the_living_stay(pa
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such files")
-def test_what_is_no_regular_file_is_not_replaced(path):
+def test_only_regular_files_are_replaced(path):
     os.mkfifo(path)
     with pytest.raises(OSError, match="a device, a pipe or a socket"):
         onmargin.save(MODEL, path)
@@ -360,7 +360,7 @@ onmargin.save(onmargin.PassiveAggressiveClassifier(), {str(path)!r})
     assert names(path) == [path.name]
 
 
-def test_folders_that_cannot_be_written_to(tmp_path):
+def test_unwritable_folders_are_reported(tmp_path):
     with pytest.raises(FileNotFoundError):
         onmargin.save(MODEL, tmp_path / "missing" / "model")
     with pytest.raises(OSError, match="directory"):

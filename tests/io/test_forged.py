@@ -1,4 +1,4 @@
-"""A forged file, whose structure is wrong and whose checksums are right, is refused or gives a harmless model."""
+"""Forged files, with wrong content and right checksums, are refused or give a harmless model."""
 
 import copy
 import json
@@ -15,14 +15,14 @@ from onmargin.io.model_file import from_bytes, to_bytes
 from tests.examples import examples
 from tests.io.forging import CASES, is_loaded, peak, put_together, taken_apart
 
-# What forgeries may take beyond what the tests do.
+# Memory that loading a forged file may take, in addition to what the tests use.
 MEMORY = 2**29
 SEEDS = st.integers(0, 2**32 - 1)
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    """For files that hypothesis makes, one after the other."""
+    """Return the path of the files that hypothesis generates, one after the other."""
     return tmp_path_factory.mktemp("forged") / "model.safetensors"
 
 
@@ -31,20 +31,20 @@ def path(tmp_path_factory):
 @pytest.mark.parametrize("case", CASES, ids=str)
 @examples(20)
 @given(seed=SEEDS)
-def test_any_change(case, path, seed):
+def test_random_changes_are_harmless(case, path, seed):
     before = peak()
     is_loaded(case, seed, path)
     assert peak() < before + MEMORY
 
 
-def test_files_that_are_only_put_together_again_are_loaded(path):
+def test_files_that_are_rewritten_unchanged_are_loaded(path):
     for k, case in enumerate(CASES):
         path.write_bytes(put_together(*taken_apart(k)))
         assert onmargin.load(path, parameters=getattr(case, "given", {})) is not None
 
 
 def forged(name, change):
-    """A file of a model, whose name begins so, with its description and arrays changed."""
+    """Return a file of the model whose name starts with `name`, with changed description and arrays."""
     found = next(k for k, case in enumerate(CASES) if re.match(name, str(case)))
     document, arrays = copy.deepcopy(taken_apart(found))
     change(document, arrays)
@@ -52,7 +52,7 @@ def forged(name, change):
 
 
 def labels(*more):
-    """One label more, in a list or in an array."""
+    """Add a label, in a list or in an array."""
 
     def change(document, arrays):
         known = document["state"]["classes_"]
@@ -68,7 +68,7 @@ def labels(*more):
 
 
 def part(document):
-    """The learner of a model."""
+    """Return the description of the learner of a model."""
     return document["state"]["_model"]["part"]["arguments"][0]["part"]
 
 
@@ -171,7 +171,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize(("name", "change", "reason"), FORGERIES.values(), ids=FORGERIES)
-def test_what_does_not_fit_is_said(path, name, change, reason):
+def test_errors_name_what_does_not_fit(path, name, change, reason):
     before = peak()
     content = forged(name, change)
     path.write_bytes(content)
@@ -182,8 +182,8 @@ def test_what_does_not_fit_is_said(path, name, change, reason):
     assert peak() < before + MEMORY
 
 
-def test_a_task_and_a_step_of_other_parameters_are_replaced(path):
-    """Parameters may change after the last call: what they make is taken at the next one, or when it is loaded."""
+def test_task_and_step_follow_the_parameters_of_the_file(path):
+    """Parameters that changed after the last call take effect with the next one, or when the model is loaded."""
     case = next(case for case in CASES if str(case).startswith(CLASSIFIER))
     model, X = case.half_way(), case.half(1)[0]
     onmargin.save(model.set_params(strategy="ovr", update="max"), path)
@@ -197,15 +197,15 @@ def small():
     return to_bytes(onmargin.GradientDescentRegressor().partial_fit([[1.0, 2.0]], [1.0]))
 
 
-def test_bytes_beyond_the_end(small):
+def test_arrays_beyond_the_end_are_refused(small):
     for content in (small + b"\0", small[:-1], small[:9], small[:8], b"", b"\xff" * 8 + small[8:]):
         with pytest.raises(ModelFileError):
             from_bytes(content)
 
 
 @pytest.mark.parametrize("change", [(0, 8), (8, 0), (0, -8), (-8, 0), (8, 8), (0, 10**9), (0, 0.5), (0, None)])
-def test_offsets(small, change):
-    """Arrays that overlap, have holes between them or are elsewhere."""
+def test_invalid_offsets_are_refused(small, change):
+    """Arrays must neither overlap, nor have gaps, nor lie outside of the file."""
     size = int.from_bytes(small[:8], "little")
     header = json.loads(small[8 : 8 + size])
     for name in [name for name in header if name != "__metadata__"]:

@@ -26,7 +26,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("format", TEXTS)
 @pytest.mark.parametrize("packed", [False, True])
-def test_first_bytes_tell(tmp_path, format, packed):
+def test_format_is_detected_from_first_bytes(tmp_path, format, packed):
     path = tmp_path / "data"
     path.write_bytes(gzip.compress(TEXTS[format].encode()) if packed else TEXTS[format].encode())
     assert guess_format(path) == format
@@ -43,13 +43,13 @@ def test_first_bytes_tell(tmp_path, format, packed):
         ("id,note\n1,a | b\n2,c\n", "csv"),
     ],
 )
-def test_the_whole_first_block_tells(tmp_path, text, format):
-    """One line is not enough: a bar in the first one made Vowpal Wabbit's format of anything."""
+def test_format_is_detected_from_the_whole_first_block(tmp_path, text, format):
+    """One line is not enough: any file with a bar in its first line was taken for Vowpal Wabbit's format."""
     (tmp_path / "data").write_text(text)
     assert guess_format(tmp_path / "data") == format
 
 
-def test_unlabelled_rows_are_rows(tmp_path):
+def test_rows_without_labels_are_svmlight(tmp_path):
     (tmp_path / "data").write_text("1:0.5 3:1\n2:1\n")
     assert guess_format(tmp_path / "data") == "svmlight"
 
@@ -65,15 +65,15 @@ def test_unlabelled_rows_are_rows(tmp_path):
         ("a.conllu", "conllu"),
     ],
 )
-def test_names_tell(name, format):
+def test_format_is_detected_from_the_name(name, format):
     assert guess_format(name) == format
 
 
-def test_a_folder_is_one(tmp_path):
+def test_folders_are_a_format(tmp_path):
     assert guess_format(tmp_path) == "folder"
 
 
-def test_the_standard_input_is_not_used_up(monkeypatch):
+def test_detection_does_not_consume_standard_input(monkeypatch):
     raw = io.BufferedReader(io.BytesIO(TEXTS["jsonl"].encode()))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
     assert guess_format("-") == "jsonl"
@@ -81,7 +81,7 @@ def test_the_standard_input_is_not_used_up(monkeypatch):
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"word\nword\n", bytes(99)])
-def test_what_looks_like_nothing_is_refused(tmp_path, content):
+def test_unknown_formats_are_refused(tmp_path, content):
     (tmp_path / "data").write_bytes(content)
     with pytest.raises(ValueError, match=r"is empty|looks like none of svmlight, csv"):
         guess_format(tmp_path / "data")
@@ -101,7 +101,7 @@ def test_texts_need_a_label_unless_there_are_none():
     assert [record.x for record in read_text(io.StringIO("a\tb\n\nc\n"), label=False)] == ["a\tb", "c"]
 
 
-def test_notes_come_back(tmp_path):
+def test_notes_are_saved_and_loaded(tmp_path):
     path = tmp_path / "model"
     notes = {"place": [1, 2.5, None], "names": {"a": "\u00e4"}}
     onmargin.save(onmargin.PassiveAggressiveClassifier(), path, notes=notes)
@@ -119,7 +119,7 @@ def test_notes_that_json_would_change_are_refused(tmp_path, notes):
     assert not (tmp_path / "model").exists()
 
 
-def test_damaged_notes_are_found(tmp_path):
+def test_damaged_notes_are_refused(tmp_path):
     path = tmp_path / "model"
     onmargin.save(onmargin.PassiveAggressiveClassifier(), path, notes={"place": 12345})
     data = path.read_bytes()

@@ -10,7 +10,7 @@ from tests.streams import PA, TASKS, Rule, Stream, paper_weights
 BIAS = 0.7
 
 
-def minimiser(half_space, x, W, rule: Rule) -> np.ndarray:
+def minimizer(half_space, x, W, rule: Rule) -> np.ndarray:
     """Return argmin 1/2 |W - W_t|^2 + C xi (PA-I), C xi^2 (PA-II), or with xi = 0 (PA), with the loss at most xi."""
     new, xi = cp.Variable(W.shape), cp.Variable(nonneg=True)
     gained = (x @ (new - W)) @ half_space.direction
@@ -36,4 +36,4 @@ def test_step_solves_its_problem(task, columns, rule, seed):
     W, x1 = paper_weights(learner), np.append(x, BIAS)
     (half_space,) = TASKS[task][1](x1 @ W, y)[0]
     learner.learn(as_rows(stream.X), stream.y)
-    np.testing.assert_allclose(paper_weights(learner), minimiser(half_space, x1, W, rule), atol=2e-5)
+    np.testing.assert_allclose(paper_weights(learner), minimizer(half_space, x1, W, rule), atol=2e-5)

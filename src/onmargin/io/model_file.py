@@ -351,7 +351,7 @@ def _entry(array: NDArray[Any]) -> dict[str, Any]:
 def _read_document(metadata: Mapping[str, str] | None) -> dict[str, Any]:
     """Return the JSON document of a file, after checking that it is exactly what was written."""
     if not metadata or KEY not in metadata:
-        raise ValueError("it is a safetensors file, but not one of a model of onmargin")
+        raise ValueError("not an onmargin model file, but another safetensors file")
     document: dict[str, Any] = {}
     with suppress(RecursionError, TypeError, ValueError):
         document |= json.loads(metadata[KEY])
