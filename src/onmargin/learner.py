@@ -224,9 +224,12 @@ class Learner(Part, Generic[SomeGeometry]):
         """
         n, width, columns = X.n_rows, self.geometry.n_scores, self.geometry.n_columns
         out: NDArray[Any] = np.empty((n, width)) if decode is None else np.empty(n, np.intp)
-        piece = max(min(self.pace(X) // 8, n), 1)  # some milliseconds of work
+        pace = self.pace(X)
+        n_threads = max(min(threads(n_jobs), 8 * n // pace), 1)  # starting a thread takes a fraction of a millisecond
+        n_pieces = max(-(-n // pace), 1)
+        n_pieces += -n_pieces % n_threads  # all threads get the same number of pieces
+        piece = max(-(-n // n_pieces), 1)
         starts = range(0, n, piece)
-        n_threads = min(threads(n_jobs), len(starts)) if len(starts) > 1 else 1
 
         def fill(start: int) -> bool:
             part = slice(start, min(start + piece, n))
