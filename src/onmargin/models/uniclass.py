@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -152,8 +153,9 @@ def threshold_of(learner: Learner[Any]) -> float:
     totals = learner.totals
     if 2 * totals.mistakes <= totals.rounds:
         return radius_of(learner)
-    mean = totals.loss / totals.rounds
-    spread = sqrt(max(totals.squared_loss / totals.rounds - mean * mean, 0.0))
+    mean, squared = totals.loss / totals.rounds, totals.squared_loss / totals.rounds
+    rounding = 2 * totals.rounds * float_info.epsilon * squared  # of the two sums, which may hide a small variance
+    spread = sqrt(max(squared - mean * mean, 0.0) + rounding)
     limit, height = learner.task.radius + mean + _SPREADS * spread, learner.geometry.height  # type: ignore[attr-defined]
     return sqrt(limit - height) * sqrt(limit + height)
 
