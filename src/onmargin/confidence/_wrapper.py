@@ -209,6 +209,48 @@ class JudgingWrapper(Wrapper):
             self._judge(found, target)
         return self
 
+    def fit(self, X: Any, y: Any, **options: Any) -> Self:
+        """Start again with an unfitted copy of the model, then evaluate and learn rows in one pass.
+
+        The result is that of `partial_fit` with a new object and all classes of y; everything learned before is
+        discarded. To keep a model that is already fitted, call `observe` with other rows instead.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        **options : dict
+            Passed to ``partial_fit`` of the model, such as ``sample_weight``.
+
+        Returns
+        -------
+        self : object
+            This object; `model` is the copy, and the model that was passed to the constructor is unchanged.
+        """
+        from sklearn.base import clone  # here, because streams of records should not load it
+
+        self._check_learns_rows()
+        new = type(self)(**self.get_params() | {"model": clone(self.model)})
+        # A label ranker and models of several outputs learn from sets of labels or from a matrix.
+        one_label = np.ndim(y) == 1 and not hasattr(self.model, "rank")
+        if one_label and "classes" in signature(new.model.partial_fit).parameters:
+            options = {"classes": np.unique(y), **options}
+        vars(self).update(vars(new.partial_fit(X, y, **options)))
+        return self
+
+    def _check_learns_rows(self) -> None:
+        """Raise a TypeError if the model cannot learn rows of a matrix."""
+        if hasattr(self.model, "partial_fit"):
+            return
+        remedy = (
+            "call learn_one(x, y) for each record"
+            if takes_records(self.model)
+            else "fit it first, and call observe(X, y) with other rows"
+        )
+        raise TypeError(f"{type(self.model).__name__} has no partial_fit: {remedy}")
+
     def partial_fit(self, X: Any, y: Any, **options: Any) -> Self:
         """Evaluate the predictions for rows and update the model with them, 32 rows at a time.
 
@@ -229,10 +271,7 @@ class JudgingWrapper(Wrapper):
         self : object
             This object, updated.
         """
-        if not hasattr(self.model, "partial_fit"):
-            raise TypeError(
-                f"{type(self.model).__name__} has no partial_fit: fit it first, and call observe(X, y) with other rows"
-            )
+        self._check_learns_rows()
         weight = options.get("sample_weight")
         for start in range(0, _length(X), GROUP):
             group = slice(start, start + GROUP)
