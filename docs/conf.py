@@ -13,6 +13,9 @@ from pybtex.plugin import register_plugin
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
 
+import onmargin
+from onmargin.theory._cases import case_reader
+
 project = "onmargin"
 author = "The onmargin developers"
 project_copyright = author
@@ -73,6 +76,15 @@ html_theme_options = {
 }
 
 html_context = {"default_mode": "auto"}
+
+
+def learners_without_a_theorem():
+    """Return the names of the estimators that `certify` refuses whatever their options are."""
+    learners = {name: getattr(onmargin, name) for name in onmargin.__all__ if hasattr(getattr(onmargin, name), "fit")}
+    return [n for n, kind in learners.items() if case_reader(kind) is None and kind().plan().ensemble is None]
+
+
+rst_epilog = f".. |learners without a theorem| replace:: ``{'``, ``'.join(learners_without_a_theorem())}``"
 
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "tags"

@@ -5,17 +5,9 @@ alone takes over a second, and importing `typing` takes longer than the rest of 
 """
 
 from onmargin import _late
-from onmargin._lazy import lazy_names
+from onmargin._lazy import declared_names, lazy_names
 
-
-def _declared() -> dict[str, str]:
-    """Return the names in the stub with the modules that define them; modules are in `onmargin`."""
-    with open(__file__.rpartition(".")[0] + ".pyi", encoding="utf-8") as stub:
-        imports = [line.split() for line in stub if line.startswith("from ")]
-    return {words[3]: words[1] for words in imports}
-
-
-_HOME = _declared()
+_HOME = declared_names(__file__.rpartition(".")[0] + ".pyi")  # names of `onmargin` itself are submodules
 
 __all__ = [name for name in _HOME if _HOME[name] != "onmargin"]
 

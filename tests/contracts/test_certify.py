@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.linear_model import SGDClassifier
 
 import onmargin
 from onmargin import PassiveAggressiveClassifier, theory
 from onmargin.theory import NoTheorem, certify
+from onmargin.theory._cases import case_reader
 from tests.structures import Chains
 
 random = np.random.default_rng(0)
@@ -224,7 +225,7 @@ REFUSED = [
     (PassiveAggressiveClassifier(kernel="rbf", budget=5), y, {}, "budget"),
     (PassiveAggressiveClassifier(kernel="sigmoid", gamma=3.0, coef0=-2.0), y, {}, "positive semidefinite"),
     (PassiveAggressiveClassifier(kernel="rbf"), y, {"competitor": np.zeros(4)}, "one coefficient per row"),
-    (onmargin.SCWClassifier(), y, {}, "individual learning rates"),
+    (onmargin.SCWClassifier(), y, {}, "no theorem covers SCWClassifier"),
     (onmargin.AutoClassifier(combine="leader"), y, {}, "leader of several models"),
     (onmargin.AutoClassifier(), y, {"competitor": np.zeros(4)}, "best of them"),
     (onmargin.AROWClassifier(forgetting=0.1), y, {}, "forgetting"),
@@ -438,6 +439,9 @@ def test_structures_with_named_features():
         certify(model, chains, paths, np.zeros(8))
 
 
+LEARNERS = [kind for kind in (getattr(onmargin, name) for name in onmargin.__all__) if hasattr(kind, "partial_fit")]
+WITHOUT_THEOREM = [kind for kind in LEARNERS if case_reader(kind) is None and kind().plan().ensemble is None]
+
 # Every row of the table in the documentation, by its first cell, with learners that it covers.
 TABLE = {
     '``update="simproj"``, ``update="simopt"``': [
@@ -451,9 +455,8 @@ TABLE = {
     ],
     '``SequenceTagger(cost="hamming")`` with `label_cost`': [],
     "``StructuredPredictor`` whose model has no ``cost_augmented_argmax``": [],
-    '``SCWClassifier``, ``NHERDClassifier``; ``geometry="adaptive"`` and ``"normalized"``': [
-        (onmargin.SCWClassifier(), X, y),
-        (onmargin.NHERDClassifier(), X, y),
+    '|learners without a theorem|; ``geometry="adaptive"`` and ``"normalized"``': [
+        *((kind(), X, X[:, 0] if is_regressor(kind()) else y) for kind in WITHOUT_THEOREM),
         (PassiveAggressiveClassifier(geometry="adaptive"), X, y),
         (onmargin.PassiveAggressiveRegressor(geometry="normalized"), X, X[:, 0]),
     ],
@@ -522,7 +525,7 @@ STREAMS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in onmargin.__all__ if hasattr(getattr(onmargin, name), "partial_fit")])
+@pytest.mark.parametrize("name", [kind.__name__ for kind in LEARNERS])
 @pytest.mark.filterwarnings("ignore:margin .* is out of reach:UserWarning")
 def test_every_learner_is_certified_or_in_the_table(name):
     kind = getattr(onmargin, name)

@@ -235,3 +235,16 @@ def test_reference_needs_nothing_compiled():
     loaded = loaded_after("import onmargin.reference")
     assert "numpy" in loaded
     assert not {name for name in loaded if name.startswith("onmargin._core")}
+
+
+def test_learners_of_streams_are_those_that_type_checkers_see():
+    """The stub imports all classes of some modules; the package finds them by the names that `onmargin` declares."""
+    stub = (PACKAGE / "stream/__init__.pyi").read_text(encoding="utf-8")
+    modules = [import_module(name) for name in re.findall(r"^from ([\w.]+) import \*$", stub, re.MULTILINE)]
+    classes = {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__ and not name.startswith("_")
+    }
+    assert {name: getattr(onmargin.stream, name) for name in onmargin.stream.__all__} == classes

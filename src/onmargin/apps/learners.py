@@ -21,7 +21,8 @@ LEARNERS = {
 
 
 # Learners that the command line and the service offer: all whose examples are one row each.
-OFFERED = [name for name in (*stream.__all__, LEARNERS["tag"]) if name != "ClassFeatureClassifier"]
+_NAMES: list[str] = stream.__all__  # type: ignore[attr-defined]  # the stub declares classes only
+OFFERED = [name for name in (*_NAMES, LEARNERS["tag"]) if name != "ClassFeatureClassifier"]
 # The automatic learner of each task.
 AUTOMATIC = {"classify": "AutoClassifier", "regress": "AutoRegressor"}
 

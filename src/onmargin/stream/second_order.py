@@ -1,14 +1,9 @@
-"""Second-order learners of streams: AROW, SCW and NHERD."""
+"""AROW for streams: weights with a per-weight variance, for classes and for numbers."""
 
 from dataclasses import dataclass
 
 from onmargin.models.described import described
-from onmargin.models.second_order import (
-    AROWClassifierOptions,
-    AROWRegressorOptions,
-    NHERDClassifierOptions,
-    SCWClassifierOptions,
-)
+from onmargin.models.second_order import AROWClassifierOptions, AROWRegressorOptions
 from onmargin.stream._linear_classifier import LinearClassifier
 from onmargin.stream._linear_regressor import LinearRegressor
 from onmargin.stream._shown import averages_
@@ -42,80 +37,6 @@ class AROWClassifier(LinearClassifier, AROWClassifierOptions):
     --------
     >>> from onmargin import stream
     >>> model = stream.AROWClassifier()
-    >>> for text, label in [("cheap pills", "spam"), ("lunch at noon", "ham"), ("cheap flights", "spam")]:
-    ...     model = model.learn_one(text, label)
-    >>> model.predict_one("cheap lunch pills")
-    'spam'
-    """
-
-    averages_ = averages_
-
-
-@described
-@dataclass(kw_only=True, eq=False, repr=False)
-class SCWClassifier(LinearClassifier, SCWClassifierOptions):
-    """SCW for classification of streams: the required margin grows with the uncertainty of the weights.
-
-    Use it like :class:`AROWClassifier`; it is more aggressive at first. For matrices, :class:`onmargin.SCWClassifier`
-    is faster and has `fit`.
-
-    Attributes
-    ----------
-    averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
-    totals_ : Totals
-        Rounds, mistakes, updates and losses so far, of the current weights.
-
-    See Also
-    --------
-    onmargin.SCWClassifier : The estimator for matrices.
-
-    Notes
-    -----
-    [SCW]. The weights are bit for bit those of :class:`onmargin.SCWClassifier` trained on the same examples as a CSR
-    matrix.
-
-    Examples
-    --------
-    >>> from onmargin import stream
-    >>> model = stream.SCWClassifier()
-    >>> for text, label in [("cheap pills", "spam"), ("lunch at noon", "ham"), ("cheap flights", "spam")]:
-    ...     model = model.learn_one(text, label)
-    >>> model.predict_one("cheap lunch pills")
-    'spam'
-    """
-
-    averages_ = averages_
-
-
-@described
-@dataclass(kw_only=True, eq=False, repr=False)
-class NHERDClassifier(LinearClassifier, NHERDClassifierOptions):
-    """NHERD for classification of streams: moves a Gaussian distribution of weights as a whole.
-
-    Use it like :class:`AROWClassifier`, whose updates of the means it shares with r = 1 / C. For matrices,
-    :class:`onmargin.NHERDClassifier` is faster and has `fit`.
-
-    Attributes
-    ----------
-    averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
-    totals_ : Totals
-        Rounds, mistakes, updates and losses so far, of the current weights.
-
-    See Also
-    --------
-    onmargin.NHERDClassifier : The estimator for matrices.
-
-    Notes
-    -----
-    [NHERD]. The weights are bit for bit those of :class:`onmargin.NHERDClassifier` trained on the same examples as a
-    CSR matrix.
-
-    Examples
-    --------
-    >>> from onmargin import stream
-    >>> model = stream.NHERDClassifier()
     >>> for text, label in [("cheap pills", "spam"), ("lunch at noon", "ham"), ("cheap flights", "spam")]:
     ...     model = model.learn_one(text, label)
     >>> model.predict_one("cheap lunch pills")

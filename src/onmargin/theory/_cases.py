@@ -491,3 +491,8 @@ CASES: dict[type, Reader] = {
     SequenceTagger: _tagger,
     StructuredPredictor: _structured,
 }
+
+
+def case_reader(kind: type) -> Reader | None:
+    """Return the function that reads the case of a class of estimators or of its base class; None if there is none."""
+    return next((CASES[base] for base in kind.__mro__ if base in CASES), None)

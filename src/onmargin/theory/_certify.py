@@ -11,10 +11,9 @@ from sklearn.base import clone
 
 from onmargin.estimators._estimator import Estimator
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
-from onmargin.estimators.confidence_weighted import NHERDClassifier, SCWClassifier
 from onmargin.learner import Totals
 from onmargin.models.linear import METRICS
-from onmargin.theory._cases import CASES
+from onmargin.theory._cases import CASES, case_reader
 from onmargin.theory._competitor import Solution, best_weights
 from onmargin.theory._given import as_vector
 from onmargin.theory._several import certify_several, refuse_several
@@ -87,7 +86,7 @@ def certify(
     (True, 21.0, 86)
     """
     several = _refuse(model)
-    read = next((CASES[kind] for kind in type(model).__mro__ if kind in CASES), None)
+    read = case_reader(type(model))
     if not isinstance(model, Estimator) or (read is None and not several):
         known = ", ".join(sorted(kind.__name__ for kind in CASES))
         raise NoTheorem(f"no theorem covers {type(model).__name__}; there are some for {known} and their subclasses")
@@ -108,9 +107,6 @@ def certify(
     return _certificate(replay, case, theorem, chosen, best)
 
 
-_SECOND_ORDER = NHERDClassifier, SCWClassifier
-
-
 def _tolerance(run: Any) -> float:
     """Return the rounding tolerance, relative to a bound."""
     return 1e-9 if run._learner.geometry.dtype == np.float64 else 1e-4
@@ -128,7 +124,7 @@ def _refuse(model: Any) -> bool:
     several = planned and model.plan().ensemble is not None
     if several:
         refuse_several(model)
-    if isinstance(model, _SECOND_ORDER) or getattr(model, "geometry", "") in METRICS:
+    if getattr(model, "geometry", "") in METRICS:
         raise NoTheorem("certify has no theorem for weights with individual learning rates")
     return several
 
