@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 import onmargin
-from onmargin._parts import parts, take_apart
+from onmargin._parts import is_part, take_apart
 from onmargin.features import ClassTermFeatures
 from tests.structures import Matchings, stream
 
@@ -237,12 +237,6 @@ CASES = [
     for is_sparse in (False, True)
     if name not in {"SequenceTagger", "StructuredPredictor"} or (is_sparse and dtype is np.float32)  # they have no rows
 ]
-
-
-def is_part(value: Any) -> bool:
-    """Return whether a value is a part; `parts()` is slow, and all parts are classes of onmargin."""
-    kind = type(value)
-    return kind.__module__.startswith("onmargin.") and parts().get(kind.__name__) is kind
 
 
 def anatomy(value: Any) -> Any:

@@ -31,12 +31,18 @@ class Pieces(NamedTuple):
     state: Any = None
 
 
+_ROOTS = (Task, Step, Geometry, Totals, Calibration, Index, Frequencies, Part)
+
+
 def parts() -> dict[str, type]:
     """Return the loaded classes of parts by name; importing an estimator loads its parts."""
-    kinds = (
-        kind for root in (Task, Step, Geometry, Totals, Calibration, Index, Frequencies, Part) for kind in _family(root)
-    )
+    kinds = (kind for root in _ROOTS for kind in _family(root))
     return {kind.__name__: kind for kind in kinds if kind.__module__.startswith("onmargin.")}
+
+
+def is_part(value: Any) -> bool:
+    """Return whether a value is a part of a class of onmargin."""
+    return isinstance(value, _ROOTS) and type(value).__module__.startswith("onmargin.")
 
 
 def _family(kind: type) -> Iterator[type]:

@@ -93,8 +93,8 @@ def test_many_numbers_of_all_lengths():
     assert values.tolist() == [float(t) for t in texts]
 
 
-@pytest.mark.parametrize("portable", [False, True])
-def test_plain_numbers_of_all_lengths(portable):
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_plain_numbers_of_all_lengths(level):
     """Digits before and after the point in all numbers, with both signs, across the windows of the parser."""
     rng = np.random.default_rng(0)
     texts = []
@@ -109,7 +109,7 @@ def test_plain_numbers_of_all_lengths(portable):
         f"{k % 3 - 1} " + " ".join(f"{i}:{v}" for i, v in zip(places, row, strict=True)) + "\n"
         for k, (places, row) in enumerate(zip(indices.tolist(), rows, strict=True))
     ).encode()
-    labels, _, found, values, problem = parsed(text, portable=portable)
+    labels, _, found, values, problem = parsed(text, level=level)
     assert problem is None
     assert labels.tolist() == [k % 3 - 1 for k in range(len(rows))]
     assert (found == indices.ravel() - 1).all()
@@ -120,12 +120,12 @@ def test_plain_numbers_of_all_lengths(portable):
     row=st.lists(st.from_regex(r"\A[0-9]{0,9}[:. ]-?[0-9.]{0,21}[eE+x]?[0-9]?\Z"), min_size=1, max_size=4).map(
         " ".join
     ),
-    portable=st.booleans(),
+    level=st.integers(0, 2),
 )
-def test_what_is_nearly_plain_is_read_as_the_twin_reads_it(row, portable):
+def test_what_is_nearly_plain_is_read_as_the_twin_reads_it(row, level):
     text = "1 1:1 2:0.5 3:-0.25\n" * 5 + f"1 {row}\n" + "1 1:1 2:0.5 3:-0.25\n" * 5
     expected = list(twin(text))
-    _, ends, indices, values, problem = parsed(text.encode(), portable=portable)
+    _, ends, indices, values, problem = parsed(text.encode(), level=level)
     assert (problem is None) == (None not in expected)
     pairs = list(zip(indices.tolist(), values.tolist(), strict=True))
     assert [pairs[a:b] for a, b in pairwise(ends.tolist())] == [one[2] for one in expected if one is not None]
@@ -427,14 +427,14 @@ def test_prefetch_stops_when_the_reader_is_closed():
         unique_by=lambda feature: feature[0],
     ),
     gap=st.sampled_from([" ", "  ", "\t"]),
-    portable=st.booleans(),
+    level=st.integers(0, 2),
 )
-def test_plain_features_are_read_as_any_others(features, gap, portable):
+def test_plain_features_are_read_as_any_others(features, gap, level):
     """Common features take the fast path of the parser, in rows that are far from both ends."""
     features.sort()
     row = gap.join(["1", *(f"{index}:{value}" for index, value in features)])
     text = "\n".join(["1 1:1 2:2"] * 8 + [row] + ["1 1:1 2:2"] * 8 + [""]).encode()
-    _, ends, indices, values, problem = parsed(text, portable=portable)
+    _, ends, indices, values, problem = parsed(text, level=level)
     assert problem is None
     assert indices[ends[8] : ends[9]].tolist() == [index - 1 for index, _ in features]
     assert values[ends[8] : ends[9]].tolist() == [float(value) for _, value in features]

@@ -12,11 +12,11 @@ from sklearn.exceptions import NotFittedError
 
 import onmargin
 from onmargin import stream
-from onmargin._parts import take_apart
+from onmargin._parts import is_part, take_apart
 from tests.contracts.test_every_learner import NEEDS, SIZED
 from tests.contracts.test_every_learner import examples as stream_examples
 from tests.examples import examples
-from tests.saved import CASES, TARGETS, anatomy, answers, is_part
+from tests.saved import CASES, TARGETS, anatomy, answers
 from tests.structures import Classes
 
 # Learners of rows, in double precision.

@@ -1,6 +1,7 @@
 """Learners by name, and their construction from parameters."""
 
 from collections.abc import Mapping
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -71,6 +72,7 @@ def make_learner(kind: Any, parameters: Mapping[str, Any]) -> Any:
     return model
 
 
+@cache
 def _accepted(kind: Any) -> tuple[list[str], list[str]]:
     """Return the names of the parameters of a learner, and of its `RecordFeatures`."""
     own = list(signature(kind).parameters)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from onmargin._core.restore import claim, whole
 from onmargin._late import public_modules
-from onmargin._parts import Pieces, parts, put_together, take_apart
+from onmargin._parts import Pieces, is_part, parts, put_together, take_apart
 from onmargin.models.plan import Model
 
 # The safetensors types that NumPy supports, with their NumPy names.
@@ -387,11 +387,7 @@ CODECS: dict[str, Codec] = {
         _encode_random,
         _decode_random,
     ),
-    "part": Codec(
-        lambda v: type(v).__module__.startswith("onmargin.") and parts().get(type(v).__name__) is type(v),
-        _encode_part,
-        _decode_part,
-    ),
+    "part": Codec(is_part, _encode_part, _decode_part),
     "estimator": Codec(
         lambda v: public_name(type(v)) is not None,
         lambda w, v, at: w.describe(v, f"{at}."),

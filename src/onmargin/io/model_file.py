@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -318,6 +319,7 @@ def _model(file: Any, size: int, given: Mapping[str, Any]) -> tuple[Any, dict[st
     return model, document.get("notes", {})
 
 
+@cache  # finding it takes milliseconds
 def _version() -> str:
     from importlib.metadata import version
 

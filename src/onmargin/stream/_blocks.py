@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from onmargin._core.rows import Rows
 
+_FEW = 8  # classes that are compared with all labels, which is faster than sorting the labels
+
 
 def widen(model: Any, rows: Rows) -> Rows:
     """Widen the weights or the sparse rows so that both have the same width."""
@@ -92,6 +94,12 @@ def _targets(model: Any, y: Any) -> NDArray[np.float64]:
         known = model._player.targets
         if not isinstance(y, np.ndarray):
             return np.array([known.get(label, nan) if isinstance(label, str | int) else nan for label in y])
+        if y.dtype.kind in "iu" and len(known) <= _FEW:
+            targets = np.full(len(y), nan)
+            for label, target in known.items():
+                if isinstance(label, int):
+                    targets[y == label] = target
+            return targets
         found, places = np.unique(y, return_inverse=True)
         return np.array([known.get(label, nan) for label in found.tolist()])[places]
     try:

@@ -4,8 +4,9 @@
  * digits before the point and 19 in all. Such features are read without a branch on the sign and almost none on how
  * many digits there are; any other feature is left to the general code.
  *
- * On x86-64 CPUs with AVX2, the characters that are not digits are found first, 64 at a time, so that a feature does
- * not wait for the end of the one before it (Langdale and Lemire, "Parsing gigabytes of JSON per second", 2019).
+ * On x86-64 CPUs with AVX2 or AVX-512, the characters that are not digits are found first, 64 at a time, so that a
+ * feature does not wait for the end of the one before it (Langdale and Lemire, "Parsing gigabytes of JSON per second",
+ * 2019).
  */
 #ifndef ONMARGIN_SVMLIGHT_H
 #define ONMARGIN_SVMLIGHT_H
@@ -24,7 +25,7 @@ enum {
 typedef struct {
     const char *start;
     int n, next;
-    uint16_t places[MARKS_WINDOW + 8]; /* eight are written at a time */
+    uint16_t places[MARKS_WINDOW + 64]; /* up to 64 are written at a time */
 } Marks;
 
 /* Rows that are being read: indices must be below `limit`, and the first feature has the index `first`. Values are
@@ -72,15 +73,18 @@ static inline int leading_digits(const char *p, uint64_t *digits) {
     return n;
 }
 
-/* m / 10^decimals, or the negative of it; 0 if 128 bits do not decide how it is rounded. */
+/* m / 10^decimals with at most 18 decimals, or the negative of it; 0 if 128 bits do not decide how it is rounded. */
 static inline int plain_decimal(uint64_t m, int decimals, int negative, double *value) {
-    static const double signs[] = {1, -1};
-    double number;
-    if (m <= (uint64_t)1 << 53)
-        number = (double)(int64_t)m / decimal_tens[decimals];
-    else if (!decimal_round(m, -decimals, &number))
-        return 0;
-    *value = number * signs[negative];
+    static const double tens[][19] = {
+        {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18},
+        {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e11, -1e12, -1e13, -1e14, -1e15, -1e16,
+         -1e17, -1e18}};
+    if (m <= (uint64_t)1 << 53) {
+        *value = (double)(int64_t)m / tens[negative][decimals];
+        return 1;
+    }
+    if (!decimal_round(m, -decimals, value)) return 0;
+    *value *= 1 - 2 * negative; /* a branch here makes gcc's loop twice as slow */
     return 1;
 }
 
@@ -129,6 +133,9 @@ static const char *plain_features(Plain *plain, const char *p, int64_t *last) {
 #include <immintrin.h>
 
 #define MARKS_TARGET __attribute__((target("avx2,bmi,bmi2,popcnt")))
+#define MARKS_TARGET_512 __attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")))
+
+typedef void (*FindMarks)(Marks *marks, const char *p, const char *end);
 
 /* Set a bit per character of 32 that is not a digit. */
 MARKS_TARGET static inline uint64_t marks_of(const char *p) {
@@ -136,9 +143,20 @@ MARKS_TARGET static inline uint64_t marks_of(const char *p) {
     return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(v, _mm256_set1_epi8(10)), v));
 }
 
+/* The length of a window: whole groups of 64 characters. */
+static inline int marks_length(const char *p, const char *end) {
+    return (int)(end - p < MARKS_WINDOW ? (end - p) & ~(ptrdiff_t)63 : MARKS_WINDOW);
+}
+
+static inline void marks_found(Marks *marks, const char *p, const uint16_t *place) {
+    marks->start = p;
+    marks->n = (int)(place - marks->places);
+    marks->next = 0;
+}
+
 /* Find the marks of a window of text. */
-MARKS_TARGET __attribute__((noinline)) static void marks_find(Marks *marks, const char *p, const char *end) {
-    const ptrdiff_t length = end - p < MARKS_WINDOW ? (end - p) & ~(ptrdiff_t)63 : MARKS_WINDOW;
+MARKS_TARGET __attribute__((noinline)) static void marks_find_wide(Marks *marks, const char *p, const char *end) {
+    const int length = marks_length(p, end);
     uint16_t *place = marks->places, *stop;
     for (int at = 0; at < length; at += 64) {
         uint64_t found = marks_of(p + at) | marks_of(p + at + 32) << 32;
@@ -149,9 +167,28 @@ MARKS_TARGET __attribute__((noinline)) static void marks_find(Marks *marks, cons
             }
         place = stop;
     }
-    marks->start = p;
-    marks->n = (int)(place - marks->places);
-    marks->next = 0;
+    marks_found(marks, p, place);
+}
+
+MARKS_TARGET_512 __attribute__((noinline)) static void marks_find_512(Marks *marks, const char *p, const char *end) {
+    static const uint8_t counted[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                        16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                        32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+                                        48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+    const __m512i all = _mm512_loadu_si512(counted);
+    const int length = marks_length(p, end);
+    uint16_t *place = marks->places;
+    for (int at = 0; at < length; at += 64) {
+        const __m512i v = _mm512_sub_epi8(_mm512_loadu_si512(p + at), _mm512_set1_epi8('0'));
+        const uint64_t found = _mm512_cmpgt_epu8_mask(v, _mm512_set1_epi8(9));
+        const __m512i few = _mm512_maskz_compress_epi8(found, all), from = _mm512_set1_epi16((short)at);
+        const __m512i low = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(few));
+        const __m512i high = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(few, 1));
+        _mm512_storeu_si512(place, _mm512_add_epi16(low, from));
+        _mm512_storeu_si512(place + 32, _mm512_add_epi16(high, from));
+        place += __builtin_popcountll(found);
+    }
+    marks_found(marks, p, place);
 }
 
 /* Bytes of ones from 32 on: 32 bytes from KEPT + n on are a mask of the last n. */
@@ -184,63 +221,92 @@ MARKS_TARGET static inline uint64_t two_numbers(const char *colon, size_t n_inde
     return high & 0xFFFFFFFF;
 }
 
-MARKS_TARGET static const char *plain_features_wide(Plain *plain, const char *p, int64_t *last) {
+/* The body of the functions below, with their way to find marks; `single` is that of `plain`. */
+MARKS_TARGET static inline __attribute__((always_inline)) const char *features_marked(Plain *plain, const char *p,
+                                                                                      int64_t *last, int single,
+                                                                                      FindMarks find) {
     Marks *const marks = &plain->marks;
     const int64_t first = plain->first, limit = plain->limit;
+    int32_t *const indices = plain->indices;
+    void *const values = plain->values;
+    ptrdiff_t k = plain->n_values;
     const char *start = marks->start;
     const uint16_t *place = marks->places + marks->next, *places_end = marks->places + marks->n;
     int64_t previous = *last;
     while (place < places_end && start + *place < p) place++;
     for (;;) {
-        const char *colon, *digits, *stop;
-        const uint16_t *next;
-        size_t n, n_index, negative, decimals = 32;
-        int64_t index;
-        uint64_t m;
-        double value;
         if (places_end - place < 4) {
             if (plain->end - p < PLAIN_LENGTH) break;
-            marks_find(marks, p, plain->end);
+            find(marks, p, plain->end);
             start = p;
             place = marks->places;
             places_end = place + marks->n;
             if (marks->n < 4) break;
         }
-        colon = start + place[0];
-        negative = place[1] == place[0] + 1; /* then the character behind the colon must be a minus */
-        digits = colon + 1 + negative;
-        next = place + 1 + negative;
-        stop = start + *next;
-        n_index = (size_t)(colon - p);
-        n = (size_t)(stop - digits);
-        if (*colon != ':' || (colon[1] == '-') != negative || n_index - 1 > 7 || n - 1 > 6) break;
-        if (*stop == '.') {
-            stop = start + *++next;
-            decimals = (size_t)(stop - digits) - n - 1;
-            n += decimals;
-            if (n > 19) break;
+        while (places_end - place >= 4) {
+            const char *colon = start + place[0], *digits, *stop;
+            const size_t negative = place[1] == place[0] + 1; /* then a minus must be behind the colon */
+            const uint16_t *next = place + 1 + negative;
+            const size_t n_index = (size_t)(colon - p);
+            size_t n, decimals = 32;
+            int64_t index;
+            uint64_t m;
+            double value;
+            digits = colon + 1 + negative;
+            stop = start + *next;
+            n = (size_t)(stop - digits);
+            if (*colon != ':' || (colon[1] == '-') != negative || n_index - 1 > 7 || n - 1 > 6) goto done;
+            if (*stop == '.') {
+                stop = start + *++next;
+                decimals = (size_t)(stop - digits) - n - 1;
+                n += decimals;
+                if (n > 19) goto done;
+            }
+            if (*stop != ' ' && *stop != '\n') goto done;
+            index = (int64_t)two_numbers(colon, n_index, stop, n, decimals, &m) - first;
+            if (index <= previous || index >= limit) goto done;
+            if (!plain_decimal(m, (int)decimals & 31, (int)negative, &value)) goto done;
+            indices[k] = (int32_t)index;
+            if (single)
+                ((float *)values)[k] = (float)value;
+            else
+                ((double *)values)[k] = value;
+            k++;
+            previous = index;
+            place = next + 1;
+            p = stop;
+            if (*p == '\n') goto done;
+            p++;
         }
-        if (*stop != ' ' && *stop != '\n') break;
-        index = (int64_t)two_numbers(colon, n_index, stop, n, decimals, &m) - first;
-        if (index <= previous || index >= limit) break;
-        if (!plain_decimal(m, (int)decimals & 31, (int)negative, &value)) break;
-        append_feature(plain, index, value);
-        previous = index;
-        place = next + 1;
-        p = stop;
-        if (*p == '\n') break;
-        p++;
     }
+done:
+    plain->n_values = k;
     *last = previous;
     marks->next = (int)(place - marks->places);
     return p;
 }
+
+MARKS_TARGET static const char *plain_features_wide(Plain *plain, const char *p, int64_t *last) {
+    return plain->single ? features_marked(plain, p, last, 1, marks_find_wide)
+                         : features_marked(plain, p, last, 0, marks_find_wide);
+}
+
+MARKS_TARGET_512 static const char *plain_features_512(Plain *plain, const char *p, int64_t *last) {
+    return plain->single ? features_marked(plain, p, last, 1, marks_find_512)
+                         : features_marked(plain, p, last, 0, marks_find_512);
+}
 #endif
 
-/* Return the fastest of these functions for this CPU. */
-static inline PlainFeatures plain_features_here(void) {
+/* Return the fastest of these functions for this CPU that uses at most AVX2 (level 1), AVX-512 (2), or neither (0). */
+static inline PlainFeatures plain_features_at(int level) {
 #if defined(__GNUC__) && defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return plain_features_wide;
+    const int wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    if (level >= 2 && wide && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512vbmi2"))
+        return plain_features_512;
+    if (level >= 1 && wide) return plain_features_wide;
+#else
+    (void)level;
 #endif
     return plain_features;
 }

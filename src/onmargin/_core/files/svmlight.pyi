@@ -12,7 +12,7 @@ class Parser:
         dtype: DTypeLike = ...,
         capacity: int = 0,
         *,
-        portable: bool = False,
+        level: int = 2,
     ) -> None: ...
     @property
     def width(self) -> int: ...

@@ -50,8 +50,7 @@ cdef extern from "svmlight.h" nogil:
     void append_feature(Plain* plain, int64_t index, double value)
     const char* skip_blanks(const char* p)
     bint parts(char c)
-    const char* plain_features(Plain* plain, const char* p, int64_t* last)
-    PlainFeatures plain_features_here()
+    PlainFeatures plain_features_at(int level)
 
 
 cdef enum:
@@ -92,8 +91,8 @@ cdef struct Block:
 cdef class Parser:
     """A parser of rows, which collects those of consecutive texts until they are taken.
 
-    `n_features` is -1 if any index is accepted. `dtype` is the type of the values, float32 or float64. With `portable`,
-    no instructions are used that only some CPUs have.
+    `n_features` is -1 if any index is accepted. `dtype` is the type of the values, float32 or float64. `level`
+    limits the instructions: 0 are those of every CPU, 1 has AVX2, and 2 has AVX-512 as well, where the CPU has them.
     """
 
     cdef readonly Py_ssize_t width  # 1 + the largest index so far
@@ -112,9 +111,9 @@ cdef class Parser:
 
     def __init__(
         self, bint zero_based=False, bint multilabel=False, Py_ssize_t n_features=-1, dtype=np.float64,
-        Py_ssize_t capacity=0, *, bint portable=False,
+        Py_ssize_t capacity=0, *, int level=2,
     ):
-        self.plain_features = plain_features if portable else plain_features_here()
+        self.plain_features = plain_features_at(level)
         self.zero_based = zero_based
         self.multilabel = multilabel
         self.n_features = n_features
