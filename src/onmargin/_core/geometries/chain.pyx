@@ -100,6 +100,7 @@ cdef class Paths(Euclidean):
 
         The weights are shared with this geometry while it has room for more labels; otherwise they are copied, with
         room for half as many again. For labels that come one by one the number of copies grows as their logarithm.
+        Before the first feature a copy costs nothing, and spare room would spread the weights over more memory.
         """
         cdef Paths other
         cdef Py_ssize_t n = len(mixing), known = self.n_columns
@@ -114,7 +115,7 @@ cdef class Paths(Euclidean):
             if self.average:
                 learned["lag_intercept"] = self.lag_intercept
         else:
-            other = type(self)(self.n_features, n, self.dtype, spare=n // 2, **self.settings())
+            other = type(self)(self.n_features, n, self.dtype, spare=n // 2 if self.n_features else 0, **self.settings())
             other.clock = self.clock
             learned = self.columns()
         for name, array in learned.items():

@@ -32,14 +32,26 @@ cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n) noexcept nogil:
     return best
 
 
-cdef inline int32_t best_before(const Chain* c, Py_ssize_t i, const double* start, Py_ssize_t label) noexcept nogil:
-    """Return the label before token i on the best path to its `label`."""
-    cdef Py_ssize_t a, best = 0
+cdef inline double best_score(const Chain* c, Py_ssize_t i, const double* start, Py_ssize_t label) noexcept nogil:
+    """Return the score of the best path to a label of token i, without its emission."""
+    cdef Py_ssize_t a
     cdef const double* to_label = c.transitions + i * c.transition_stride + label
-    for a in range(1, c.labels):
-        if start[a] + to_label[a * c.stride] > start[best] + to_label[best * c.stride]:
-            best = a
-    return <int32_t>best
+    cdef double best = -INFINITY
+    for a in range(c.labels):
+        best = max(best, start[a] + to_label[a * c.stride])
+    return best
+
+
+cdef inline int32_t label_before(
+    const Chain* c, Py_ssize_t i, const double* start, Py_ssize_t label, double best
+) noexcept nogil:
+    """Return the first label before token i from which `label` has the `best` score; 0 if scores are NaN."""
+    cdef Py_ssize_t a
+    cdef const double* to_label = c.transitions + i * c.transition_stride + label
+    for a in range(c.labels):
+        if start[a] + to_label[a * c.stride] == best:
+            return <int32_t>a
+    return 0
 
 
 cdef double path_score(const Chain* c, const int32_t* path) noexcept nogil:
@@ -53,22 +65,25 @@ cdef double path_score(const Chain* c, const int32_t* path) noexcept nogil:
 
 
 cdef void best_path(const Chain* c, int32_t* path, double* work) noexcept nogil:
-    """argmax_z s(z), by Viterbi's algorithm in O(length labels^2). `work` holds length * stride numbers."""
+    """argmax_z s(z), by Viterbi's algorithm in O(length labels^2).
+
+    `work` holds 2 * length * stride numbers: the best scores of each token without and with its emissions.
+    """
     cdef Py_ssize_t i, b, last = c.length - 1
-    cdef double* here = work
+    cdef double* here = work + c.stride
     if c.length == 0:
         return
     for b in range(c.stride):
         here[b] = c.emissions[b]
     for i in range(1, c.length):
         relax(here, c.transitions + i * c.transition_stride, c.labels, c.stride, here + c.stride)
-        here += c.stride
+        here += 2 * c.stride
         for b in range(c.stride):
-            here[b] += c.emissions[i * c.stride + b]
+            here[b] = here[b - c.stride] + c.emissions[i * c.stride + b]
     path[last] = <int32_t>first_best(here, c.labels)
     for i in range(last, 0, -1):
-        here -= c.stride
-        path[i - 1] = best_before(c, i, here, path[i])
+        here -= 2 * c.stride
+        path[i - 1] = label_before(c, i, here, path[i], here[c.stride + path[i]])
 
 
 cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, double* work) noexcept nogil:
@@ -100,7 +115,9 @@ cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, d
     for i in range(last, 0, -1):
         here -= plane
         errors = max(errors - (path[i] != right[i]), 0)  # negative only if scores are NaN
-        path[i - 1] = best_before(c, i, here + errors * stride, path[i])
+        path[i - 1] = label_before(
+            c, i, here + errors * stride, path[i], best_score(c, i, here + errors * stride, path[i])
+        )
 
 
 cdef void merge(
@@ -151,7 +168,7 @@ def decode(emissions, transitions, ends):
     if ends[n] > c.length:
         raise ValueError(f"{c.length} tokens are fewer than the {ends[n]} of the sequences")
     paths = np.empty(c.length, np.int32)
-    scratch = np.empty(int(np.diff(ends).max(initial=0)) * c.stride)
+    scratch = np.empty(2 * int(np.diff(ends).max(initial=0)) * c.stride)
     cdef int32_t* path = <int32_t*>address(paths, "i", c.length, writable=True)
     cdef double* work = <double*>address(scratch, "d", scratch.size, writable=True)
     with nogil:
@@ -315,7 +332,7 @@ cdef class Sequence(Task):
         return partial(type(self), self.cost, squared=self.squared, max_loss=self.max_loss), ()
 
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores):
-        cdef Py_ssize_t planes = rows * (rows + 1) + 1 if self.max_loss and not self.squared else rows
+        cdef Py_ssize_t planes = rows * (rows + 1) + 1 if self.max_loss and not self.squared else 2 * rows
         self.owners = (
             np.empty(planes * scores),
             np.empty(rows * scores if self.max_loss and self.squared else 0),
