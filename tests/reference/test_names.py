@@ -173,3 +173,36 @@ def test_the_indices_of_hashed_names_never_change():
     # Model files of hashed features depend on them.
     names = ["", "a", "word", "eight888", "nine bytes", "sixteen bytes...", "Wörter", "日本語", "x" * 1000]
     assert [Hashed(18).get(name) for name in names] == [0, 150569, 6130, 219447, 165558, 189997, 2801, 178492, 162597]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.lists(st.sampled_from("abcdef"), max_size=5),
+            st.lists(st.sampled_from("abcdef"), max_size=5).map(tuple),
+            st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([0.0, 1.0, 2.5]), max_size=4),
+            st.lists(st.sampled_from([np.str_("a"), "b"]), max_size=3),
+        ),
+        max_size=12,
+    ),
+    st.booleans(),
+    st.sampled_from([1, 60]),
+)
+def test_examples_read_together_are_those_read_one_by_one(examples, grow, repeats):
+    one_by_one, together = (Reader(Names(["d", "a"]), grow=grow, dtype=np.float64) for _ in range(2))
+    for x in examples * repeats:
+        one_by_one.read(x)
+    together.read_all(iter(examples * repeats))
+    assert len(together) == len(one_by_one) == len(examples * repeats)
+    assert together.names.names == one_by_one.names.names
+    for array, expected in zip(together.arrays(), one_by_one.arrays(), strict=True):
+        np.testing.assert_array_equal(array, expected)
+
+
+def test_an_example_that_cannot_be_read_leaves_those_before_it():
+    reader = Reader(Names(), grow=True, dtype=np.float64)
+    with pytest.raises(TypeError, match="must be strings"):
+        reader.read_all([["a", "b"], ["c"], ["d", 3], ["e"]])
+    assert len(reader) == 2
+    reader.read_all([["b"]])
+    np.testing.assert_array_equal(reader.arrays()[2], [0, 2, 3, 4])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, repeat
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -247,4 +247,4 @@ class ChainLearner(Estimator, TaggerOptions):
 
     def _targets(self, labels: LabelLists) -> Vector:
         """Return the columns of the labels; unknown labels occur only in skipped sequences and do not matter."""
-        return np.array([self._codes.get(label, 0) for row in labels for label in row], dtype=np.float64)
+        return np.array(list(map(self._codes.get, chain.from_iterable(labels), repeat(0))), dtype=np.float64)

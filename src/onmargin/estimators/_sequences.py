@@ -62,20 +62,19 @@ def items(value: Any, what: str, parts: str) -> list[Any]:
 def read_named(X: Iterable[Any], names: Names, *, grow: bool, separator: str | None) -> tuple[Rows, Offsets]:
     """Return the tokens as rows, and the offsets of the sequences; with `grow`, new names are added."""
     reader = Reader(names, grow=grow, dtype=np.float64, separator=separator)
-    ends, n = [0], 0
+    ends = [0]
     for i, sequence in enumerate(each(X, "X", "sequences")):
         if is_matrix(sequence):
             raise TypeError(
                 f"sequence {i} of X is a matrix: stack them with numpy.vstack(X) or scipy.sparse.vstack(X), and pass "
                 "lengths=[x.shape[0] for x in X]"
             )
-        for j, token in enumerate(each(sequence, f"sequence {i} of X", "tokens")):
-            try:
-                reader.read(token)
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"sequence {i} of X, token {j}: {error}") from error
-            n += 1
-        ends.append(n)
+        tokens = each(sequence, f"sequence {i} of X", "tokens")
+        try:
+            reader.read_all(tokens)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"sequence {i} of X, token {len(reader) - ends[-1]}: {error}") from error
+        ends.append(len(reader))
     values, indices, indptr = reader.arrays()
     return Rows(values, len(names), indices, indptr), np.array(ends, dtype=np.intp)
 

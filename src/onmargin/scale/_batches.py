@@ -115,8 +115,8 @@ class SequenceLearner(BatchLearner):
 
     def read_names(self, X: Any, names: Names) -> None:
         reader = Reader(names, grow=True, dtype=np.float64, separator=self.model.separator)
-        for token in chain.from_iterable(X):
-            reader.read(token)
+        for sequence in X:
+            reader.read_all(sequence)
 
     def learn(self, batch: Batch) -> None:
         self.model.partial_fit(batch.X, batch.y)

@@ -119,8 +119,7 @@ def read_sequences(run: Any, X: Any, y: Any, lengths: Any) -> tuple[Sequences, f
     else:
         reader = Reader(run._names, grow=False, dtype=np.float64, separator=run.separator)
         for sequence in X:
-            for token in sequence:
-                reader.read(token)
+            reader.read_all(sequence)
         values, indices, indptr = reader.arrays()
         matrix = sparse.csr_matrix((values, indices, indptr), shape=(len(indptr) - 1, len(run._names)))
     matrix = with_bias(matrix, run._learner.geometry.bias, auto=run.intercept_scaling == "auto")

@@ -115,7 +115,8 @@ cdef class Paths(Euclidean):
             if self.average:
                 learned["lag_intercept"] = self.lag_intercept
         else:
-            other = type(self)(self.n_features, n, self.dtype, spare=n // 2 if self.n_features else 0, **self.settings())
+            spare = n // 2 if self.n_features > 0 else 0
+            other = type(self)(self.n_features, n, self.dtype, spare=spare, **self.settings())
             other.clock = self.clock
             learned = self.columns()
         for name, array in learned.items():

@@ -81,9 +81,9 @@ cdef inline Slot* table_slot(Table table, Spelling name, uint64_t hashed, bint p
 cdef class Index:
     cdef Py_ssize_t size
     cdef Table table            # of names that are stored
-    cdef bytearray memory       # its slots
+    cdef object memory          # its slots
 
-    cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1
+    cdef int find(self, Feature* features, Py_ssize_t n, bint grow, int32_t* places) except -1
     cdef Py_ssize_t look_up(
         self, Table table, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, int32_t* found
     ) noexcept nogil

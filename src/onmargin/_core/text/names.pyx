@@ -7,13 +7,12 @@ import numpy as np
 
 from onmargin._core.restore import whole
 
-from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
 
-from onmargin._core.rows cimport VEC_PREFETCH
+from onmargin._core.rows cimport VEC_PREFETCH, address
 
 
 cdef extern from "Python.h":
@@ -44,14 +43,14 @@ cdef inline uint64_t hash_of(Spelling name) noexcept nogil:
 cdef class Index:
     """Base class: places of features by name. With `grow`, a new name gets a place; otherwise it has none.
 
-    find      look up the places of the names of an example together; return how many have one
+    find      look up the places of n names together; -1 if unknown
     look_up   look up n runs of `length` words of a text, in UTF-8 with 15 extra bytes behind it; -1 if unknown. Return
               how many are. Threads may look up words while one adds names, each in the table that it was given, as long
               as its `memory` is kept
     add_words set the places of n words that were not found; -1 if they have none
     """
 
-    cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
+    cdef int find(self, Feature* features, Py_ssize_t n, bint grow, int32_t* places) except -1:
         return 0
 
     cdef Py_ssize_t look_up(
@@ -70,9 +69,10 @@ cdef class Index:
     def get(self, str name):
         """Return the place of a name, or -1."""
         cdef Feature feature
-        cdef Entry entry
+        cdef int32_t place
         feature.name, feature.value = <PyObject*>name, 1
-        return entry.index if self.find(&feature, 1, False, &entry) else -1
+        self.find(&feature, 1, False, &place)
+        return place
 
     def forget(self, Py_ssize_t n):
         """Keep only the first n names, if names are stored."""
@@ -133,13 +133,15 @@ cdef class Names(Index):
         cdef uint64_t n = 1024
         cdef Py_ssize_t place
         cdef PyObject* name
+        cdef char* start
         self.size = len(self.names)
         while n < 3 * <uint64_t>self.size:
             n *= 2
-        self.memory = bytearray(n * sizeof(Slot) + CACHE_LINE)
+        # NumPy asks the system for large pages, which make random access faster.
+        self.memory = np.zeros(n * sizeof(Slot) + CACHE_LINE, np.uint8)
+        start = <char*>address(self.memory, "B", self.memory.size, writable=True)
         # No slot lies in two cache lines.
-        self.table.slots = <Slot*>(PyByteArray_AS_STRING(self.memory) + CACHE_LINE
-                                   - <uintptr_t>PyByteArray_AS_STRING(self.memory) % CACHE_LINE)
+        self.table.slots = <Slot*>(start + CACHE_LINE - <uintptr_t>start % CACHE_LINE)
         self.table.mask = n - 1
         for place in range(self.size):
             name = PyList_GET_ITEM(self.names, place)
@@ -156,9 +158,9 @@ cdef class Names(Index):
         slot.place = <int32_t>place
         slot_fill(slot, name)
 
-    cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
+    cdef int find(self, Feature* features, Py_ssize_t n, bint grow, int32_t* places) except -1:
         """Look up in three passes, so that memory accesses of different names overlap."""
-        cdef Py_ssize_t k, kept = 0
+        cdef Py_ssize_t k
         cdef Slot* slot
         for k in range(n):
             features[k].hashed = hash_of(name_spelling(features[k].name))
@@ -166,15 +168,13 @@ cdef class Names(Index):
         if self.size > FEW_NAMES:
             for k in range(n):
                 VEC_PREFETCH(self.table.slots[features[k].hashed & self.table.mask].name)
+                VEC_PREFETCH(<char*>self.table.slots[features[k].hashed & self.table.mask].name + CACHE_LINE)
         for k in range(n):
             slot = table_slot(self.table, name_spelling(features[k].name), features[k].hashed, False)
-            if slot.name != NULL or grow:
-                found[kept].index = slot.place if slot.name != NULL else <int32_t>self.add(
-                    <str>features[k].name, features[k].hashed
-                )
-                found[kept].value = features[k].value
-                kept += 1
-        return kept
+            places[k] = slot.place if slot.name != NULL else -1
+            if places[k] < 0 and grow:
+                places[k] = <int32_t>self.add(<str>features[k].name, features[k].hashed)
+        return 0
 
     cdef Py_ssize_t look_up(
         self, Table table, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, int32_t* found
@@ -266,14 +266,13 @@ cdef class Hashed(Index):
     def __reduce__(self):
         return type(self), (self.bits,)
 
-    cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
+    cdef int find(self, Feature* features, Py_ssize_t n, bint grow, int32_t* places) except -1:
         cdef Py_ssize_t k, size
         cdef const char* text
         for k in range(n):
             text = PyUnicode_AsUTF8AndSize(<object>features[k].name, &size)
-            found[k].index = <int32_t>(place_hash(text, size, False) >> (64 - self.bits))
-            found[k].value = features[k].value
-        return n
+            places[k] = <int32_t>(place_hash(text, size, False) >> (64 - self.bits))
+        return 0
 
     cdef Py_ssize_t look_up(
         self, Table table, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, int32_t* found

@@ -39,7 +39,7 @@ cdef class Reader:
     cdef bint counting
     cdef Py_UCS4 separator
     cdef bint single
-    cdef _Column values, indices, ends, features, entries, spare, places, missing
+    cdef _Column values, indices, ends, features, entries, spare, places, missing, sizes
     cdef Feature* next_feature         # the next feature to fill
     cdef Py_ssize_t n_entries, n_missing
     cdef list held
@@ -63,7 +63,10 @@ cdef class Reader:
         self, int32_t* places, Py_ssize_t n, const char* letters, Missing* missing, Py_ssize_t n_missing
     ) except -1 nogil
     cdef int weigh(self, int32_t* places, Py_ssize_t n) except -1 nogil
-    cdef int settle(self) except -1
+    cdef int settle(self, const Feature* features, const int32_t* places, Py_ssize_t n) except -1
+    cdef bint borrow_names(self, x) except -1
+    cdef int append_borrowed(self) except -1
+    cdef int append(self) except -1
 
     cdef inline bint fits(self, double value) noexcept:
         """Return whether a value is finite in the precision of the rows."""

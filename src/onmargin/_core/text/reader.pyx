@@ -18,6 +18,7 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 c, Py_ssize_t start, Py_ssize_t end, int direction) except -2
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     bint PyUnicode_CheckExact(object text)
+    PyObject** PySequence_Fast_ITEMS(object items)
 
 
 cdef extern from "scalars.h":
@@ -27,6 +28,10 @@ cdef extern from "scalars.h":
         int64_t value
     ctypedef struct BoolScalar:
         unsigned char value
+
+
+cdef enum:
+    MOST_BORROWED = 512  # names that are looked up together, about as many as the nearest cache has room for
 
 
 cdef object FLOAT64 = np.float64, FLOAT32 = np.float32, INT64 = np.int64, BOOL = np.bool_
@@ -103,19 +108,78 @@ cdef class Reader:
         self.held = []
         self.values, self.indices, self.ends = _Column(), _Column(), _Column()
         self.features, self.entries, self.spare = _Column(), _Column(), _Column()
-        self.places, self.missing = _Column(), _Column()
+        self.places, self.missing, self.sizes = _Column(), _Column(), _Column()
         (<int64_t*>self.ends.extend(sizeof(int64_t)))[0] = 0
 
     def arrays(self):
         """Return the values, indices and row ends of a CSR matrix; nothing can be read afterwards."""
         return self.values.array(self.dtype), self.indices.array(np.int32), self.ends.array(np.int64)
 
+    def __len__(self):
+        """Return the number of rows."""
+        return self.ends.used // <Py_ssize_t>sizeof(int64_t) - 1
+
     def read(self, x):
         """Append a row."""
-        cdef Row row
         self.fill(x)
+        self.append()
+
+    def read_all(self, examples):
+        """Append a row per example; if one cannot be read, the rows of those before it are appended.
+
+        Plain names of many examples are looked up together. They are borrowed: no Python code runs before they are
+        found, so nothing can change the lists that they are from.
+        """
+        if type(examples) is not list and type(examples) is not tuple:
+            examples = list(examples)
+        self.features.used = self.sizes.used = 0
+        for x in examples:
+            if not self.borrow_names(x):
+                self.append_borrowed()
+                self.read(x)
+                self.features.used = 0
+            elif self.features.used > MOST_BORROWED * <Py_ssize_t>sizeof(Feature):
+                self.append_borrowed()
+        self.append_borrowed()
+
+    cdef bint borrow_names(self, x) except -1:
+        """Note the names of a list of plain strings, to be found by `append_borrowed`; return whether x is one."""
+        cdef Py_ssize_t k, n, before = self.features.used
+        cdef Feature* features
+        cdef PyObject** names
+        if self.separator or (type(x) is not list and type(x) is not tuple):
+            return False
+        n, names = len(x), PySequence_Fast_ITEMS(x)
+        features = <Feature*>self.features.extend(n * sizeof(Feature))
+        for k in range(n):
+            if not PyUnicode_CheckExact(<object>names[k]):
+                self.features.used = before
+                return False
+            features[k].name, features[k].value = names[k], 1
+        (<Py_ssize_t*>self.sizes.extend(sizeof(Py_ssize_t)))[0] = n
+        return True
+
+    cdef int append_borrowed(self) except -1:
+        """Append the rows of the borrowed names."""
+        cdef Feature* features = <Feature*>self.features.start
+        cdef Py_ssize_t k, n = self.features.used // <Py_ssize_t>sizeof(Feature)
+        cdef int32_t* places = <int32_t*>self.places.room(n * sizeof(int32_t))
+        self.names.find(features, n, self.grow, places)
+        for k in range(self.sizes.used // <Py_ssize_t>sizeof(Py_ssize_t)):
+            n = (<Py_ssize_t*>self.sizes.start)[k]
+            self.settle(features, places, n)
+            self.append()
+            features += n
+            places += n
+        self.features.used = self.sizes.used = 0
+        return 0
+
+    cdef int append(self) except -1:
+        """Append the row of the example that was read."""
+        cdef Row row
         self.row(&row)
         (<int64_t*>self.ends.extend(sizeof(int64_t)))[0] = self.indices.used // <Py_ssize_t>sizeof(int32_t)
+        return 0
 
     cdef int fill(self, x) except -1:
         """Read the features of an example."""
@@ -229,11 +293,11 @@ cdef class Reader:
         """Look up the features that were read."""
         cdef Feature* features = <Feature*>self.features.start
         cdef Py_ssize_t n = self.next_feature - features
-        cdef Entry* entries = <Entry*>self.entries.room((n + 1) * sizeof(Entry))
-        self.n_entries = self.names.find(features, n, self.grow, entries)
+        cdef int32_t* places = <int32_t*>self.places.room(n * sizeof(int32_t))
+        self.names.find(features, n, self.grow, places)
         if self.held:
             self.held.clear()
-        return self.settle()
+        return self.settle(features, places, n)
 
     cdef int take_text(self, PyObject* text) except -1 nogil:
         """Read every n-gram of words, weighted by how often it occurs."""
@@ -299,14 +363,19 @@ cdef class Reader:
         self.text.weigh(entries, self.n_entries, self.frequencies)
         return 0
 
-    cdef int settle(self) except -1:
-        """Sort the entries, and add the values of equal features."""
-        cdef Entry* entries = <Entry*>self.entries.start
-        cdef Py_ssize_t k = 1, kept = 0, n = self.n_entries
-        while k < n and entries[k - 1].index < entries[k].index:
-            k += 1
-        if k >= n:
+    cdef int settle(self, const Feature* features, const int32_t* places, Py_ssize_t n) except -1:
+        """Make the entries of the features that have a place: sorted, and the values of equal ones added."""
+        cdef Entry* entries = <Entry*>self.entries.room((n + 1) * sizeof(Entry))
+        cdef Py_ssize_t k, kept = 0
+        cdef bint rising = True
+        for k in range(n):
+            entries[kept].index, entries[kept].value = places[k], features[k].value
+            rising = rising and (kept == 0 or places[k] < 0 or entries[kept - 1].index < places[k])
+            kept += places[k] >= 0
+        self.n_entries = n = kept
+        if rising:
             return 0
+        kept = 0
         entries_sort(entries, <Entry*>self.spare.room(n * sizeof(Entry)), n)
         for k in range(n):
             if kept > 0 and entries[kept - 1].index == entries[k].index:
