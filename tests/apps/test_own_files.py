@@ -1,6 +1,7 @@
 """Files as users have them: what is unusual is read, or refused with the remedy, and no option is ignored."""
 
 import csv
+import gzip
 import json
 from datetime import date
 from types import SimpleNamespace
@@ -51,6 +52,53 @@ def test_a_column_name_that_occurs_twice(tmp_path):
     message = onmargin("train", data, "-o", tmp_path / "model", code=1)
     assert "two columns have the name 'age': rename one of them" in message
     assert "--on-error" not in message
+
+
+@pytest.mark.parametrize(
+    ("row", "label"),
+    [
+        (lambda k: f"{1 + k % 3},{k / 7:.3f},{100 + k}", "'0' (the first column; the last one would be --label 2)"),
+        (lambda k: f"{'AB'[k % 2]},{k / 7:.3f},{k / 9:.3f}", "'0' (the first column; the last one would be --label 2)"),
+        (lambda k: f"{'MFI'[k % 3]},{k / 7:.3f},{k % 9}", "'2' (the last column; the first one would be --label 0)"),
+        (lambda k: f"{'AB'[k % 2]},{'CD'[k % 2]},{k / 9:.3f}", "'2';"),  # categories, and a number to predict
+        (lambda k: f"{k % 2},{k % 3},{k / 9:.3f}", "'2';"),
+        (lambda k: f"{'AB'[k % 2]},{'CDG'[k % 3]},{'EF'[k % 2]}", "'2';"),
+    ],
+)
+def test_a_label_in_the_first_column_without_a_name(tmp_path, row, label):
+    data = tmp_path / "a.data"
+    data.write_text("".join(row(k) + "\n" for k in range(200)))
+    assert f"label {label}" in said("train", data, "-o", tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("header", "label"),
+    [("Outcome,age,size", "Outcome"), ("y,a,b", "y"), ("x,y,size", "size"), ("output,class,a", "class")],
+)
+def test_columns_named_like_a_label(tmp_path, header, label):
+    data = tmp_path / "a.csv"
+    data.write_text(header + "\n" + "".join(f"{k % 2},{k % 5},{k % 3}\n" for k in range(60)))
+    assert f"label {label!r}" in said("train", data, "-o", tmp_path / "model")
+
+
+def test_another_encoding(tmp_path):
+    """The model keeps it for later files, compressed or not; it is converted once."""
+    data, packed, out = tmp_path / "a.csv", tmp_path / "b.csv.gz", tmp_path / "model"
+    rows = "Stadt;Größe;Preis\n" + "".join(
+        f"{('Köln', 'Bonn')[k % 2]};{k % 7};{('€', 'öd')[k % 2]}\n" for k in range(80)
+    )
+    data.write_bytes(rows.encode("cp1252"))
+    packed.write_bytes(gzip.compress(rows.encode("cp1252")))
+    assert "set the encoding of the file (--encoding)" in onmargin("train", data, "-o", out, code=1)
+    onmargin("train", data, "-o", out, "--encoding", "windows-1252")
+    assert set(library.load(out).classes_) == {"€", "öd"}
+    assert onmargin("predict", out, packed) == onmargin("predict", out, data, "--encoding", "cp1252")
+    assert report("evaluate", out, packed)["accuracy"] > 0.9
+    assert '"Größe"' in onmargin("convert", data, "--to", "jsonl", "--encoding", "cp1252")
+    assert "unknown encoding 'none'" in onmargin("predict", out, data, "--encoding", "none", code=2)
+    plain = tmp_path / "utf8.csv"
+    plain.write_text(rows, "utf-8")
+    assert onmargin("predict", out, plain, "--encoding", "utf-8") == onmargin("predict", out, data)
 
 
 def test_the_last_column_is_not_always_the_label(tmp_path):

@@ -207,8 +207,8 @@ def test_error_names_file_line_record_and_byte(tmp_path):
     assert isinstance(error, ReadError)
     assert (error.path, error.line, error.record) == (str(path), 6, 3)
     assert str(error) == (
-        f"{path}, line 6, record 3: byte 0xfc after 4 characters is not UTF-8: convert the file, for example with "
-        "iconv -f latin1 -t utf-8 FILE"
+        f"{path}, line 6, record 3: byte 0xfc after 4 characters is not UTF-8: set the encoding of the file "
+        "(--encoding), which is often cp1252 or latin-1"
     )
 
 

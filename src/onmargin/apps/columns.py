@@ -10,7 +10,10 @@ _FEW = 20  # minimum number of rows to judge a column
 _TEXT_WORDS = 3.0  # minimum mean number of words of a text
 _DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(?::\d{2})?"
 _ID = r"(?i:(?:.*[_ .-])?(?:id|uuid|guid|key|index|rowid)|)|.*[a-z]I[dD]"
-LABELS = ("label", "class", "target")  # names of label columns
+# Names of label columns, and names that are taken for one if no column has any of the first.
+LABELS = ("label", "class", "target")
+OUTCOMES = ("outcome", "response", "output", "y")
+_FEW_NUMBERS = 30  # maximum number of different whole numbers that may be classes
 
 
 class Judged(NamedTuple):
@@ -43,6 +46,16 @@ def is_text(values: Sequence[Any]) -> bool:
 def is_label(values: Sequence[Any]) -> bool:
     """Return whether values repeat, as class labels do."""
     return 0 < len(set(values)) <= max(2, 0.2 * len(values))
+
+
+def classes_in(values: Sequence[Any]) -> str | None:
+    """Return "names" or "numbers" if the values may be classes: strings that repeat, or a few whole numbers."""
+    if not is_label(values):
+        return None
+    if all(isinstance(value, str) for value in values):
+        return None if is_text(values) else "names"
+    whole = all(isinstance(value, int | float) and float(value).is_integer() for value in values)
+    return "numbers" if whole and len(set(values)) <= _FEW_NUMBERS else None
 
 
 def _useless(name: str, values: Sequence[Any]) -> str | None:

@@ -30,6 +30,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "thousands": ("csv",),
     "zero_based": ("svmlight",),
     "template": ("conll", "conllu"),
+    "encoding": ("csv", "arff", "json", "jsonl", "vw", "text", "folder", "conll", "conllu", "crfsuite"),
 }
 # Parameters of a learner that concern texts.
 TEXT_PARAMETERS = ("lowercase", "ngrams", "weighting", "normalize", "idf")
@@ -62,6 +63,7 @@ class Settings:
     text_options: Mapping[str, Any] = field(default_factory=dict)
     table: Sequence[str] = ()
     flat: bool = False
+    encoding: str = "utf-8"
     delimiter: str | None = None
     header: bool = True
     quote: str | None = '"'
@@ -106,7 +108,10 @@ class Settings:
 
         Columns with sets of labels are read with the others, by `label_sets`.
         """
-        return FORMATS[self.format].read(source, self, labelled and self.label_separator is None)
+        reader = FORMATS[self.format].read(source, self, labelled and self.label_separator is None)
+        if self.format != "folder":
+            reader.encoding = self.encoding
+        return reader
 
     def row_features(self) -> RowFeatures | None:
         """Return the converter of rows to examples, or None if rows are used unchanged."""
@@ -205,7 +210,9 @@ FORMATS: dict[str, Format] = {
             source, settings.label if labelled else None, weight=settings.weight, ignore=settings.ignored
         ),
     ),
-    "folder": Format("records", lambda source, settings, labelled: io.read_folder(source, random_state=0)),
+    "folder": Format(
+        "records", lambda source, settings, labelled: io.read_folder(source, encoding=settings.encoding, random_state=0)
+    ),
     "mbox": Format("records", lambda source, settings, labelled: io.read_mbox(source, label=settings.label)),
     "conll": Format("sequences", _read_conll),
     "conllu": Format(

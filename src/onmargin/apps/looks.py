@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from onmargin.apps.columns import LABELS, is_label, is_text, judge
+from onmargin.apps.columns import LABELS, OUTCOMES, classes_in, is_label, is_text, judge
 from onmargin.apps.failure import Failure, listed
 from onmargin.apps.formats import OPTIONS, TABLES, Settings
 from onmargin.apps.label_sets import says_yes_or_no
@@ -30,10 +30,10 @@ def check_files(paths: tuple[str, ...]) -> None:
         raise click.UsageError("the standard input can be read once: give one '-'")
 
 
-def guessed(path: str, format: str | None) -> str:
+def guessed(path: str, format: str | None, encoding: str | None) -> str:
     """Return the requested format, or the guessed format of the file."""
     try:
-        return format or guess_format(path)
+        return format or guess_format(path, encoding or "utf-8")
     except ReadError:
         raise
     except ValueError as error:
@@ -41,11 +41,15 @@ def guessed(path: str, format: str | None) -> str:
 
 
 class Look(NamedTuple):
-    """Settings for reading a file, the columns that are ignored with the reasons, and whether there are texts."""
+    """Settings for reading a file, and what else to say of it.
+
+    These are the ignored columns with the reasons, whether there are texts, and a remark on the label.
+    """
 
     settings: Settings
     left_out: Mapping[str, str] = {}
     has_texts: bool = False
+    remark: str = ""
 
     def __str__(self) -> str:
         """Return a one-line description."""
@@ -59,7 +63,8 @@ class Look(NamedTuple):
             if settings.thousands is not None:
                 parts.append(f"thousands mark {settings.thousands!r}")
         if settings.is_table:
-            parts.append(f"label {listed(settings.labels) if settings.labels else repr(settings.label)}")
+            remark = f" ({self.remark})" if self.remark else ""
+            parts.append(f"label {listed(settings.labels) if settings.labels else repr(settings.label)}{remark}")
             if settings.texts:
                 parts.append(f"text {', '.join(map(repr, settings.texts))}")
         return ", ".join(parts)
@@ -89,15 +94,17 @@ def look_at(path: str, format: str | None, given: Mapping[str, Any], **fixed: An
 
     `fixed` are other settings, which do not depend on the file.
     """
-    format = guessed(path, format)
+    encoding = given.get("encoding") or "utf-8"
+    format = guessed(path, format, encoding)
     check_options(given, format)
-    settings = Settings(format, **fixed, weight=given.get("weight"), zero_based=bool(given.get("zero_based")))
+    fixed |= {"weight": given.get("weight"), "zero_based": bool(given.get("zero_based")), "encoding": encoding}
+    settings = Settings(format, **fixed)
     if format in TABLES:
         return _look_at_table(path, settings, given)
     settings = replace(settings, label=given.get("label"), templates=list(given.get("template") or ()))
     _check_token_label(format, settings.label)
     if format == "conll":
-        return Look(replace(settings, columns=_token_width(path) - 1))
+        return Look(replace(settings, columns=_token_width(path, encoding) - 1))
     if format == "conllu":
         return Look(replace(settings, label=settings.label or "upos"))
     if format == "svmlight":
@@ -119,7 +126,7 @@ def _check_token_label(format: str, label: str | None) -> None:
 
 
 def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> Look:
-    label, labels = given.get("label"), tuple(given.get("labels") or ())
+    label, labels, remark = given.get("label"), tuple(given.get("labels") or ()), ""
     texts, ignored, only, crossed = (tuple(given.get(option) or ()) for option in ("text", "ignore", "only", "cross"))
     settings = replace(
         settings, texts=texts, ignored=ignored, labels=labels, label_separator=given.get("label_separator")
@@ -127,7 +134,7 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
     if settings.format == "csv":
         settings = csv_settings(path, settings, given)
     if settings.format in {"json", "jsonl"}:
-        settings = replace(settings, flat=_is_flat(path, settings.format, label, settings.weight), label=label)
+        settings = replace(settings, flat=_is_flat(path, settings, label), label=label)
     names = table_columns(path, settings)
     if not settings.is_table:
         # The features are a nested object, next to the key of the label.
@@ -141,7 +148,8 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
     if labels:
         _check_label_columns(labels, rows)
     else:
-        label = label or _guess_label([name for name in names if name not in texts], rows, settings)
+        candidates = [name for name in names if name not in texts]
+        label, remark = (label, "") if label else _guess_label(candidates, rows, settings)
     taken = {label, settings.weight, *labels}
     kept = [name for name in only or names if name not in taken and name not in ignored]
     judged = judge(rows, [name for name in kept if name not in texts])
@@ -164,7 +172,7 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
         if wrong:
             raise click.UsageError(f"--cross needs columns of numbers or categories that are kept; {wrong[0]!r} is not")
     alone = table[0] if len(table) == 1 and list(settings.texts) == table else None
-    return Look(replace(settings, bare=alone), left_out, has_texts=bool(settings.texts))
+    return Look(replace(settings, bare=alone), left_out, has_texts=bool(settings.texts), remark=remark)
 
 
 def csv_settings(path: str, settings: Settings, given: Mapping[str, Any]) -> Settings:
@@ -175,7 +183,7 @@ def csv_settings(path: str, settings: Settings, given: Mapping[str, Any]) -> Set
     decimal, thousands = given.get("decimal"), given.get("thousands")
     try:
         look = look_at_csv(
-            first_lines(head(path)),
+            first_lines(head(path, settings.encoding)),
             delimiter=delimiter,
             header=given.get("header"),
             decimal=decimal,
@@ -204,16 +212,17 @@ def _check_nested(path: str, settings: Settings, given: Mapping[str, Any]) -> li
     return rows
 
 
-def _is_flat(path: str, format: str, label: str | None, weight: str | None) -> bool:
+def _is_flat(path: str, settings: Settings, label: str | None) -> bool:
     """Return whether the first objects of a JSON file have their features next to the label."""
-    keys = {key for entry in _entries(path, format) for key in entry}
-    return not keys & {"x", "features"} and not keys <= {"text", "y", "label", "weight", label, weight}
+    keys = {key for entry in _entries(path, settings) for key in entry}
+    return not keys & {"x", "features"} and not keys <= {"text", "y", "label", "weight", label, settings.weight}
 
 
 def settings_for(path: str, settings: Settings, format: str | None, given: Mapping[str, Any]) -> Settings:
     """Return the settings of a model for another file, which may have another format and other column names."""
     # Data from a pipe is assumed to have the format of the training data.
-    format = guessed(path, format or (settings.format if path == "-" else None))
+    encoding = given.get("encoding") or settings.encoding
+    format = guessed(path, format or (settings.format if path == "-" else None), encoding)
     check_options(given, format)
     _check_token_label(format, given.get("label"))
     if settings.labels and given.get("labels") and {*settings.labels} != {*given["labels"]}:
@@ -225,6 +234,7 @@ def settings_for(path: str, settings: Settings, format: str | None, given: Mappi
     own = replace(
         settings,
         format=format,
+        encoding=encoding if format in OPTIONS["encoding"] else "utf-8",
         label=given.get("label") or settings.label,
         label_separator=given.get("label_separator") or settings.label_separator,
     )
@@ -234,12 +244,12 @@ def settings_for(path: str, settings: Settings, format: str | None, given: Mappi
             own = replace(csv_settings(path, own, {"header": settings.header, **marks, **given}), **marks)
         else:
             own = csv_settings(path, own, given)
-    if format == settings.format == "conll" and (width := _token_width(path)) < settings.columns:
+    if format == settings.format == "conll" and (width := _token_width(path, encoding)) < settings.columns:
         raise Failure(
             f"the tokens of {path} have {width} column{'s' * (width > 1)}, and the model needs {settings.columns}"
         )
     if format in {"json", "jsonl"}:
-        own = replace(own, flat=_is_flat(path, format, own.label, own.weight))
+        own = replace(own, flat=_is_flat(path, own, own.label))
     if given.get("text"):
         own = _renamed_texts(own, tuple(given["text"]))
     ignored, only = tuple(given.get("ignore") or ()), tuple(given.get("only") or ())
@@ -273,18 +283,19 @@ def missing_columns(path: str, settings: Settings) -> list[str]:
     return [name for name in settings.table if name not in there] if settings.bare is None else []
 
 
-def _entries(path: str, format: str) -> list[dict[str, Any]]:
+def _entries(path: str, settings: Settings) -> list[dict[str, Any]]:
     """Return the first objects of a JSON file; damaged ones are skipped here and reported by the reader."""
     from onmargin.io.jsonl import first_objects
 
-    return first_objects(head(path), array=format == "json")
+    return first_objects(head(path, settings.encoding), array=settings.format == "json")
 
 
 def _sample(path: str, settings: Settings) -> list[Any]:
     """Return the first rows of a table."""
     source: Any = path
     if settings.format != "arrow":
-        data = head(path)
+        data = head(path, settings.encoding)
+        settings = replace(settings, encoding="utf-8")
         if len(lines := first_lines(data)) > 1 and settings.format != "json":
             data = ("\n".join(lines) + "\n").encode("utf-8", "replace")
         source = streams.BytesIO(data)
@@ -304,13 +315,13 @@ def table_columns(path: str, settings: Settings) -> list[str]:
 
         return column_names(path)
     if settings.format == "csv":
-        fields = first_row(first_lines(head(path)), settings.delimiter or ",", settings.quote)
+        fields = first_row(first_lines(head(path, settings.encoding)), settings.delimiter or ",", settings.quote)
         return fields if settings.header else [str(k) for k in range(len(fields))]
     if settings.format == "arff":
         from onmargin.io.arff import attribute_names
 
-        return attribute_names(path, first_lines(head(path)))
-    return list(dict.fromkeys(name for entry in _entries(path, settings.format) for name in entry))
+        return attribute_names(path, first_lines(head(path, settings.encoding)))
+    return list(dict.fromkeys(name for entry in _entries(path, settings) for name in entry))
 
 
 def _check_columns(given: Mapping[str, Any], names: Sequence[str], but: Collection[str] = ()) -> None:
@@ -338,11 +349,16 @@ def _check_label_columns(labels: Sequence[str], rows: Sequence[Any]) -> None:
                 )
 
 
-def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) -> str:
-    """Guess the label column: the one named like a label, or the last one unless it is a text."""
-    called = [name for name in names if name.casefold() in (*LABELS, *(("y",) if settings.flat else ()))]
-    if len(called) == 1:
-        return called[0]
+def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) -> tuple[str, str]:
+    """Guess the label column, and return it with a remark if another column may be it.
+
+    It is the column named like a label, or else the last one. It is the first one if the last one is a text, or if
+    columns have no names, only the first one may be classes, and the last one is a quantity.
+    """
+    for words in (LABELS, OUTCOMES):
+        called = [name for name in names if name.casefold() in words and (name not in {"y", "Y"} or not _points(names))]
+        if len(called) == 1:
+            return called[0], ""
     if settings.flat:
         raise Failure(f"name the --label, one of the keys {listed(names)}")
     values = {name: found for name in names if (found := [row[name] for row in rows if name in row]) or not rows}
@@ -350,10 +366,21 @@ def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) 
         raise Failure("no column is left for the label: name it with --label")
     first, last = next(iter(values)), next(reversed(values))
     if is_text(values[last]) and is_label(values[first]):
-        return first
+        return first, ""
+    if not settings.header and (kind := classes_in(values[first])) is not None and first != last:
+        others = [classes_in(found) for name, found in values.items() if name != first]
+        if others[-1] is None and kind not in others and not isinstance(values[last][0], str):
+            return first, f"the first column; the last one would be --label {last}"
+        if others[-1] == "numbers" and kind == "names" and kind not in others:
+            return last, f"the last column; the first one would be --label {first}"
     if (reason := judge(rows, [last]).left_out.get(last)) is not None:
         raise Failure(f"the last column, {last!r}, is hardly the label ({reason}): name it with --label")
-    return last
+    return last, ""
+
+
+def _points(names: Sequence[str]) -> bool:
+    """Return whether there are columns x and y, which are coordinates."""
+    return "x" in map(str.casefold, names)
 
 
 def has_labels(settings: Settings, path: str) -> bool:
@@ -365,18 +392,18 @@ def has_labels(settings: Settings, path: str) -> bool:
     if settings.format == "svmlight":
         return re.match(r"\s|\d+:", _first_line(path)) is None
     if settings.format == "text":
-        return "\t" in _first_line(path)
+        return "\t" in _first_line(path, settings.encoding)
     if settings.format == "conll":
-        return _token_width(path) > settings.columns
+        return _token_width(path, settings.encoding) > settings.columns
     return True
 
 
-def _first_line(path: str) -> str:
-    return next((line for line in first_lines(head(path)) if line.strip() and not line.startswith("#")), "")
+def _first_line(path: str, encoding: str = "utf-8") -> str:
+    return next((line for line in first_lines(head(path, encoding)) if line.strip() and not line.startswith("#")), "")
 
 
-def _token_width(path: str) -> int:
+def _token_width(path: str, encoding: str) -> int:
     """Return the number of columns of the first token."""
-    lines = first_lines(head(path))
+    lines = first_lines(head(path, encoding))
     first = next((line for line in lines if line.strip() and not line.startswith("-DOCSTART-")), "")
     return len(first.split("\t" if "\t" in first else None))

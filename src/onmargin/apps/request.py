@@ -42,7 +42,7 @@ class Request:
 
     def look(self) -> Look:
         """Return how to read the files."""
-        formats = {path: guessed(path, self.format) for path in self.files}
+        formats = {path: guessed(path, self.format, self.reading.get("encoding")) for path in self.files}
         first = self.files[0]
         for path, format in formats.items():
             if format != formats[first]:

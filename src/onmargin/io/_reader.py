@@ -95,6 +95,8 @@ class Reader(Generic[T_co]):
         Maximum decompressed size of one record in bytes, to within a buffer of 64 KB. It is 2**26 (64 MB) unless set
         before a loop. A longer record raises a :class:`ReadError`, so that a damaged or hostile file cannot fill the
         memory.
+    encoding : str
+        Encoding of the text, one that Python knows. It is "utf-8" unless set before a loop.
     on_error : callable or None
         If None, a record that cannot be read ends the loop. If a function, line-based formats call it with the
         :class:`ReadError` of each such record and continue with the next one. A damaged file ends the loop in any case.
@@ -104,10 +106,11 @@ class Reader(Generic[T_co]):
         self.path = path
         self.records = records
         self.max_record = MAX_RECORD
+        self.encoding = "utf-8"
         self.on_error: Callable[[ReadError], None] | None = None
 
     def __iter__(self) -> Iterator[T_co]:
-        at, n_read, n_skipped = Place(self.path, max_record=self.max_record), 0, 0
+        at, n_read, n_skipped = Place(self.path, self.encoding, max_record=self.max_record), 0, 0
 
         def located(problem: RecordError) -> ReadError:
             error = ReadError(str(problem), at.path, at.record or n_read + n_skipped + 1, at.line or None)

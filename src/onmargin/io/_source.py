@@ -40,6 +40,7 @@ class Place:
     """The current position of a reader."""
 
     path: str
+    encoding: str = "utf-8"  # that of the text
     line: int = 0  # 0 where there are no lines
     record: int | None = None  # number of the next record, for readers that yield several at a time
     max_record: float = float("inf")  # maximum bytes per record
@@ -75,7 +76,11 @@ def is_path(source: object) -> bool:
 
 @contextmanager
 def opened(source: Source, at: Place | None = None) -> Iterator[BinaryIO]:
-    """Open a source for reading decompressed bytes, counted in `at` if given. A stream passed in stays open."""
+    """Open a source for reading decompressed bytes, counted in `at` if given. A stream passed in stays open.
+
+    Text in another encoding, that of `at`, is converted to UTF-8.
+    """
+    encoding = "utf-8" if at is None else at.encoding
     with ExitStack() as stack:
         stream: Any = source
         if source == "-":
@@ -86,14 +91,17 @@ def opened(source: Source, at: Place | None = None) -> Iterator[BinaryIO]:
             stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())
         head = _head(stream)
         codec = _codec(head, name_of(source))
-        raw = _Bytes(stream, head, at=at if codec is None else None)
+        decoders: list[Callable[[BinaryIO], tuple[Any, tuple[type[Exception], ...]]]]
+        decoders = [] if codec is None else [_CODECS[codec]]
+        if encoding != "utf-8" and codec != "utf16":
+            decoders.append(lambda inner: (_Text(inner, encoding), (UnicodeError,)))
+        raw = _Bytes(stream, head, at=None if decoders else at)
         plain = stack.enter_context(io.BufferedReader(raw, _BUFFER))
-        if codec is None:
-            yield cast(BinaryIO, plain)
-        else:
-            unpacked, errors = _CODECS[codec](plain)
-            raw = _Bytes(unpacked, b"", errors, at=at)
-            yield cast(BinaryIO, stack.enter_context(io.BufferedReader(raw, _BUFFER)))
+        for k, decoder in enumerate(decoders, 1):
+            unpacked, errors = decoder(plain)
+            raw = _Bytes(unpacked, b"", errors, at=at if k == len(decoders) else None)
+            plain = stack.enter_context(io.BufferedReader(raw, _BUFFER))
+        yield cast(BinaryIO, plain)
 
 
 class Lines:
@@ -131,8 +139,8 @@ def _decoded(line: str, first: bool) -> str:
     except UnicodeEncodeError as error:
         byte = ord(line[error.start]) - 0xDC00
         raise RecordError(
-            f"byte 0x{byte:02x} after {error.start} characters is not UTF-8: convert the file, for example with "
-            "iconv -f latin1 -t utf-8 FILE"
+            f"byte 0x{byte:02x} after {error.start} characters is not UTF-8: set the encoding of the file "
+            "(--encoding), which is often cp1252 or latin-1"
         ) from None
     return line.removeprefix("\ufeff") if first else line
 
@@ -209,7 +217,7 @@ def _bzip2(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
 
 
 def _utf16(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
-    return _Utf16(stream), (UnicodeDecodeError,)
+    return _Text(stream, "utf-16"), (UnicodeError,)
 
 
 def _zstd(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
@@ -237,16 +245,16 @@ class _ReadOnce:
         return data
 
 
-class _Utf16:
-    """Reader of UTF-16 with a byte order mark, as UTF-8."""
+class _Text:
+    """Reader of text in another encoding, as UTF-8."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, encoding: str) -> None:
         self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._decoder = codecs.getincrementaldecoder(encoding)()
 
     def read(self, size: int) -> bytes:
         while True:
-            data = self._stream.read1(max(1, size // 2))  # type: ignore[attr-defined]  # two bytes become up to three
+            data = self._stream.read1(max(1, size // 4))  # type: ignore[attr-defined]  # a byte becomes up to four
             text = self._decoder.decode(data, final=not data)
             if text or not data:
                 return text.encode()

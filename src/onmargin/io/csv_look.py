@@ -166,18 +166,7 @@ def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, bool, bool
 
 
 def is_number(field: str) -> bool:
-    """Return whether a field is a number in Python notation.
-
-    Parameters
-    ----------
-    field : str
-        The field.
-
-    Returns
-    -------
-    number : bool
-        True for "1", "-2.5e3" and "nan", False for "1,5" and "1_000".
-    """
+    """Return whether a field is a number in Python notation: "-2.5e3" and "nan" are, "1,5" and "1_000" are not."""
     try:
         float(field)
     except ValueError:
@@ -186,18 +175,7 @@ def is_number(field: str) -> bool:
 
 
 def without_unit(field: str) -> str:
-    """Return a number without its currency or percent sign.
-
-    Parameters
-    ----------
-    field : str
-        The field.
-
-    Returns
-    -------
-    number : str
-        "-1,200" for "-$1,200", and "3" for "3 %". A field without such a sign is returned as it is.
-    """
+    """Return a number without its currency or percent sign: "-1,200" for "-$1,200", and "3" for "3 %"."""
     if _SIGNS.isdisjoint((field[:1], field[1:2], field[-1:])):
         return field
     found = re.fullmatch(_QUANTITY, field)

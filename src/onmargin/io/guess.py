@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from onmargin.io._reader import ReadError
-from onmargin.io._source import SUFFIXES, RecordError, opened
+from onmargin.io._source import SUFFIXES, Place, RecordError, opened
 from onmargin.io.csv_look import DELIMITERS
 
 _HEAD = 1 << 16  # number of bytes to look at
@@ -43,13 +43,15 @@ _EACH = {
 }
 
 
-def guess_format(path: str | os.PathLike[str]) -> str:
+def guess_format(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
     """Guess the format of a file by its name, or by its first block if the name is not conclusive.
 
     Parameters
     ----------
     path : str or path-like
         The file, compressed or not, or a folder. "-" is standard input, from which no bytes are consumed.
+    encoding : str, default="utf-8"
+        Encoding of its text.
 
     Returns
     -------
@@ -71,7 +73,7 @@ def guess_format(path: str | os.PathLike[str]) -> str:
     for guess, endings in ENDINGS.items():
         if name.endswith(endings):
             return guess
-    data = head(path)
+    data = head(path, encoding)
     if data.startswith((b"PAR1", b"ARROW1")):
         return "arrow"
     lines = first_lines(data)
@@ -149,13 +151,15 @@ def _sequences(filled: list[str]) -> str | None:
     return "conll" if widths != {1} and len(widths - {1}) == 1 and "," not in words[0] else None
 
 
-def head(path: str) -> bytes:
+def head(path: str, encoding: str = "utf-8") -> bytes:
     """Return the first bytes of a file, decompressed; those of standard input can still be read afterwards.
 
     Parameters
     ----------
     path : str
         The file. "-" is standard input.
+    encoding : str, default="utf-8"
+        Encoding of its text, which is converted to UTF-8.
 
     Returns
     -------
@@ -168,7 +172,7 @@ def head(path: str) -> bytes:
         source = io.BytesIO(stdin.peek(_HEAD)) if hasattr(stdin, "peek") else _unread(stdin)
     data = b""
     try:
-        with opened(source) as stream:
+        with opened(source, Place(path, encoding)) as stream:
             while len(data) < _HEAD and (more := stream.read1(_HEAD)):  # type: ignore[attr-defined]
                 data += more
     except RecordError as error:

@@ -201,7 +201,7 @@ def items(text: io.TextIOWrapper) -> Iterator[Any]:
                     raise DamageError("the file is not a JSON array: it ends before the array does")
                 return
     except UnicodeDecodeError as error:
-        raise DamageError(f"the file is not UTF-8: {error}") from error
+        raise DamageError(f"the file is not UTF-8: {error}; set its encoding (--encoding)") from error
     finally:
         text.detach()
 

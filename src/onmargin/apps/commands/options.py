@@ -1,5 +1,6 @@
 """Options that several commands have."""
 
+import codecs
 from typing import Any
 
 import click
@@ -58,9 +59,25 @@ strict_option = click.option(
 )
 
 
+def _encoding(context: Any, parameter: Any, name: str | None) -> str | None:
+    """Check that Python knows an encoding."""
+    try:
+        return None if name is None else codecs.lookup(name).name
+    except LookupError as error:
+        raise click.BadParameter(f"unknown encoding {name!r}; try utf-8, cp1252 or latin-1") from error
+
+
+encoding_option = click.option(
+    "--encoding",
+    metavar="NAME",
+    callback=_encoding,
+    help="Encoding of text files, such as cp1252 or latin-1 (default: that of the training data, or UTF-8).",
+)
+
+
 def table_options(command: Any) -> Any:
     """Add the options for the columns of the files that a model is used on."""
-    for option in (only_option, ignore_option, text_option, label_option):
+    for option in (encoding_option, only_option, ignore_option, text_option, label_option):
         command = option(command)
     return command
 
@@ -103,6 +120,8 @@ def check_reading(**given: Any) -> dict[str, Any]:
             given[name] = {"\\t": "\t", "tab": "\t", "space": " "}.get(given[name], given[name])
             if len(given[name]) != 1:
                 raise click.BadParameter(f"one character; got {given[name]!r}", param_hint=f"--{name}")
+    if given.get("encoding") is None:
+        given.pop("encoding", None)
     if given.get("decimal") is not None and given["decimal"] == given.get("thousands"):
         raise click.UsageError("--decimal and --thousands must be two marks")
     return given
