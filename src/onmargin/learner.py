@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core import rounds
+from onmargin._core.geometries.center import Center
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
@@ -23,8 +24,9 @@ Offsets = NDArray[np.intp]
 Decode = Callable[[NDArray[np.float64]], NDArray[Any]]
 SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
 
-# Numbers processed between two checks for signals: about 10 ms of work, a few seconds for the slowest learners.
-STRETCH = 2**25
+# Numbers processed between two checks for signals: about 10 ms of work, a few seconds for the slowest learners. Plain
+# weights process several times as many in that time.
+STRETCH, PLAIN = 2**25, 4
 # Cost of a row besides its numbers, in numbers processed, and the most times a round goes through a small window.
 ROW, MOST_EFFORT = 32, 128
 
@@ -176,7 +178,8 @@ class Learner(Part, Generic[SomeGeometry]):
         by_stored = X.is_sparse() and not hasattr(geometry, "theta")  # with a link function, all weights change
         stored = len(X.owners[0]) / max(X.total, 1) if by_stored else geometry.n_features
         rows = X.n_rows / max(len(trials) - 1, 1) if trials is not None else 1
-        return max(int(STRETCH / ((stored + ROW + self._links(rows)) * geometry.n_scores * rows * self._effort())), 1)
+        numbers = STRETCH * PLAIN if self.plain else STRETCH
+        return max(int(numbers / ((stored + ROW + self._links(rows)) * geometry.n_scores * rows * self._effort())), 1)
 
     def _effort(self) -> int:
         """Return how many times a round goes through its rows."""
@@ -205,8 +208,13 @@ class Learner(Part, Generic[SomeGeometry]):
 
     @property
     def plain(self) -> bool:
-        """Whether weights are plain: non-finite rows then have non-finite scores, and threads can share the weights."""
+        """Whether weights are plain: non-finite rows then have non-finite scores."""
         return type(self.geometry) is Euclidean
+
+    @property
+    def shareable(self) -> bool:
+        """Whether threads can score with the same geometry, each in its own scratch memory."""
+        return type(self.geometry) in {Euclidean, Center}
 
     def scores(self, X: Rows) -> NDArray[np.float64]:
         """Return the scores, rows by columns; of the averaged weights if the geometry averages."""
@@ -217,14 +225,15 @@ class Learner(Part, Generic[SomeGeometry]):
     def scores_in_threads(
         self, X: Rows, n_jobs: int | None, *, guarded: bool, decode: Decode | None = None
     ) -> NDArray[Any]:
-        """Return the scores of plain weights, with up to `n_jobs` threads (one per core if None) if it is faster.
+        """Return the scores, with up to `n_jobs` threads (one per core if None) if it is faster.
 
-        With `guarded`, X was not checked: an invalid row raises `UnsoundRowError`. With `decode`, return what it makes
-        of the scores, an index per row: the threads do that, too.
+        The geometry must be shareable. With `guarded`, for plain weights, X was not checked: an invalid row raises
+        `UnsoundRowError`. With `decode`, return what it makes of the scores, one item per row, also in the threads.
         """
         n, width, columns = X.n_rows, self.geometry.n_scores, self.geometry.n_columns
-        out: NDArray[Any] = np.empty((n, width)) if decode is None else np.empty(n, np.intp)
-        pace = self.pace(X)
+        dtype = None if decode is None else decode(np.empty((0, columns))).dtype
+        out: NDArray[Any] = np.empty((n, width) if decode is None else n, dtype)
+        pace = -(-self.pace(X) // PLAIN)  # the scores of a piece stay in the cache
         n_threads = max(min(threads(n_jobs), 8 * n // pace), 1)  # starting a thread takes a fraction of a millisecond
         n_pieces = max(-(-n // pace), 1)
         n_pieces += -n_pieces % n_threads  # all threads get the same number of pieces

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from onmargin import AROWClassifier, PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin import (
+    AROWClassifier,
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    PassiveAggressiveUniclass,
+)
 from onmargin import learner as learners
 from onmargin.estimators import _estimator
 from onmargin.learner import Learner, as_rows
@@ -113,6 +118,29 @@ def test_threads_score_to_the_same_bits(classes, is_sparse, n_jobs, monkeypatch)
     np.testing.assert_array_equal(model.decision_function(X), found)
     monkeypatch.setattr(_estimator, "GUARDED_BYTES", 1 << 40)
     np.testing.assert_array_equal(model.decision_function(X), found)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("kind", [PassiveAggressiveRegressor, PassiveAggressiveUniclass])
+def test_threads_predict_numbers_to_the_same_bits(kind, is_sparse, monkeypatch):
+    X, y = examples(2, is_sparse=is_sparse)
+    model = kind(n_jobs=1).partial_fit(X, y)
+    scores = model.predict if kind is PassiveAggressiveRegressor else model.score_samples
+    found = scores(X)
+    monkeypatch.setattr(learners, "STRETCH", 10_000)
+    model.n_jobs = 3
+    np.testing.assert_array_equal(scores(X), found)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("names", [["a", "long"], [3, 8]])
+def test_threads_predict_labels_of_every_type(names, n_jobs, monkeypatch):
+    monkeypatch.setattr(learners, "STRETCH", 10_000)
+    X, y = examples(2, is_sparse=False)
+    model = PassiveAggressiveClassifier(n_jobs=n_jobs).partial_fit(X, np.array(names)[y.astype(int)])
+    predicted = model.predict(X)
+    assert predicted.dtype == model.classes_.dtype
+    assert (predicted == model.classes_[(model.decision_function(X) >= 0).astype(int)]).all()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -103,13 +103,19 @@ cdef inline Centered centered(const Evidence* e, double* room) noexcept nogil:
     return Centered(room, room + 2, 2, 0, 0)
 
 
+# Two classes are the most frequent case: a call of a kernel would take longer than the arithmetic.
+
 cdef inline double sum_but(const double* p, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
     """The sum of all numbers but one."""
+    if n == 2:
+        return p[1 - k]
     return odds.sum(p, k) + odds.sum(p + k + 1, n - k - 1)
 
 
 cdef inline double largest_but(const double* p, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
     """The largest of all numbers but one."""
+    if n == 2:
+        return p[1 - k]
     return max(odds.largest(p, k), odds.largest(p + k + 1, n - k - 1))
 
 
@@ -126,9 +132,16 @@ cdef inline double unit_of(double square) noexcept nogil:
     return 1 / sqrt(square) if square > 0 else 0
 
 
+cdef inline double squares_of(const double* s, Py_ssize_t n, double mean) noexcept nogil:
+    """The sum of squared distances from the mean."""
+    if n == 2:
+        return (s[0] - mean) * (s[0] - mean) + (s[1] - mean) * (s[1] - mean)
+    return odds.squares(s, n, mean)
+
+
 cdef inline double followed(double before, const double* s, Py_ssize_t n, double mean, double n_seen) noexcept nogil:
     """Return the running mean square after these scores, clipped at 100 times the usual size."""
-    cdef double square = finite(odds.squares(s, n, mean) / n)
+    cdef double square = finite(squares_of(s, n, mean) / n)
     if before > 0:
         square = min(square, 1e4 * before)
     return before + (square - before) / min(n_seen, MEMORY)
@@ -318,11 +331,11 @@ cdef class Calibration:
         odds.blend(self.c, e.s, e.n, e.s_mean, self.a * unit_of(self.s_square), p)
         if e.v != NULL:
             odds.blend(p, e.v, e.n, e.v_mean, self.b * unit_of(self.v_square), p)
-        if not isfinite(odds.sum(p, e.n)):
+        if not isfinite(p[0] + p[1] if e.n == 2 else odds.sum(p, e.n)):
             for k in range(e.n):
                 p[k] = 1.0 / e.n
             return False
-        odds.softmax(p, e.n, odds.largest(p, e.n), DEPTH)
+        odds.softmax(p, e.n, max(p[0], p[1]) if e.n == 2 else odds.largest(p, e.n), DEPTH)
         return True
 
     cdef Py_ssize_t settle(self, const Centered* e, double* p, Py_ssize_t right=-1) noexcept nogil:
@@ -391,7 +404,7 @@ cdef class Calibration:
         if self.n_classes == 2:
             best = 1
         self.p[right] -= 1
-        square = odds.squares(self.p, self.n_classes, 0)
+        square = squares_of(self.p, self.n_classes, 0)
         self.p[right] = likelihood
         self.weight += weight
         self.log_loss -= weight * log(self.p[right])

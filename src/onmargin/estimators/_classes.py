@@ -36,11 +36,9 @@ def are_consecutive(y: NDArray[Any], classes: NDArray[Any]) -> bool:
 
 def nearest_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     """Return the index of each label among the sorted classes; arbitrary for an unknown label."""
-    last = len(classes) - 1
-    if len(y) > FEW and are_consecutive(y, classes):
-        codes: NDArray[np.intp] = y - classes[0]
-        return np.clip(codes, 0, last, out=codes)
-    return np.minimum(classes.searchsorted(y), last)
+    if len(y) > FEW and all_known(y, classes):
+        return y - classes[0] if classes[0] else y
+    return np.minimum(classes.searchsorted(y), len(classes) - 1)
 
 
 def all_known(y: NDArray[Any], classes: NDArray[Any]) -> bool:

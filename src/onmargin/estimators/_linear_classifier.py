@@ -69,11 +69,7 @@ class LinearClassifier(LinearEstimator):
 
     def _target(self, codes: NDArray[np.intp]) -> Vector:
         """Return the targets of the task: -1 and +1 for two classes, otherwise the column."""
-        target = codes.astype(np.float64)
-        if len(self.classes_) == 2:
-            target *= 2
-            target -= 1
-        return target
+        return np.array([-1.0, 1.0]).take(codes) if len(self.classes_) == 2 else codes.astype(np.float64)
 
     def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
         """Return example weights times class weights, "balanced" ones by the given rule; also count the classes."""
@@ -278,8 +274,7 @@ class LinearClassifier(LinearEstimator):
             ``classes_[1]``.
         """
         check_is_fitted(self)
-        labels: NDArray[Any] = self.classes_[self._scores(X, self._model.judge.decode)]
-        return labels
+        return self._scores(X, self._labels)
 
     def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Return the probability of each class, calibrated on the examples learned so far.

@@ -39,6 +39,9 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptio
         largest loss.
     max_updates : int, default=100000
         Maximum number of steps for `target_loss`, which may be impossible to reach.
+    n_jobs : int or None, default=None
+        Number of threads that score the rows of a large X; the result does not depend on it. If None or -1, one per
+        core. Training uses one thread.
 
     Attributes
     ----------
@@ -95,6 +98,7 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptio
     target_loss: float | None = option(None, Number(0, above=True, below=True), NONE)
     selection: str = option("cyclic", Word("cyclic", "largest"))
     max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
+    n_jobs: int | None = option(None)
 
     sweep_, averages_ = sweep_, averages_
     support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_

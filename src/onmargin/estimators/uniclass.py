@@ -29,6 +29,12 @@ _TOO_MANY = 0.5
 _USUAL = 0.1
 
 
+def distances_of(lifted: NDArray[np.float64]) -> Vector:
+    """Return the distances from the center among the rows, from the scores of a ball."""
+    distances: Vector = np.sqrt(np.maximum(lifted[:, 0] ** 2 - lifted[:, 1] ** 2, 0))
+    return distances
+
+
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # type: ignore[misc]
@@ -70,6 +76,9 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         largest loss.
     max_updates : int, default=100000
         Maximum number of steps for `target_loss`, which may be impossible to reach.
+    n_jobs : int or None, default=None
+        Number of threads that compute the distances of the rows of a large X; the result does
+        not depend on it. If None or -1, one per core. Training, kernels and other geometries use one thread.
     warm_start : bool, default=False
         Whether `fit` continues from the current ball.
 
@@ -152,6 +161,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     target_loss: float | None = option(None, Number(0, above=True, below=True), NONE)
     selection: str = option("cyclic", Word("cyclic", "largest"))
     max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
+    n_jobs: int | None = option(None)
 
     support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_
 
@@ -293,9 +303,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         return first + 1
 
     def _distances(self, X: Any) -> Vector:
-        lifted = self._learner.scores(as_rows(X))
-        distances: Vector = np.sqrt(np.maximum(lifted[:, 0] ** 2 - lifted[:, 1] ** 2, 0))
-        return distances
+        return self._model.scores(as_rows(X), n_jobs=self.n_jobs, decode=distances_of)
 
     @property
     def center_(self) -> Vector:

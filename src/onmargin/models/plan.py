@@ -335,10 +335,11 @@ class Model(Part):
     ) -> NDArray[Any]:
         """Return the scores that predict, rows by columns; with `decode`, what it makes of them.
 
-        Plain weights score and decode in up to `n_jobs` threads, and with `guarded` accept rows that were not checked.
+        Plain weights and balls score and decode in up to `n_jobs` threads. With `guarded`, for plain weights, rows need
+        not have been checked.
         """
         learner, combined = self.learner, self.combined
-        if learner.plain and combined is None:
+        if learner.shareable and combined is None:
             return learner.scores_in_threads(rows, n_jobs, guarded=guarded, decode=decode)
         scores = learner.scores_in_threads(rows, n_jobs, guarded=guarded) if learner.plain else learner.scores(rows)
         if combined is not None:

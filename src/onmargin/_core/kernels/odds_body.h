@@ -70,7 +70,7 @@ TARGET static void NAME(softmax)(double *p, ptrdiff_t n, double top, double dept
         NAME(put)(p + k, NAME(exponential)(NAME(larger)(NAME(get)(p + k) - top, deepest)));
     if (n < LANES)
         for (; k < n; k++)
-            p[k] = exp(p[k] - top > -depth ? p[k] - top : -depth);
+            p[k] = p[k] == top ? 1 : exp(p[k] - top > -depth ? p[k] - top : -depth);
     else if (k < n) {
         for (ptrdiff_t l = k; l < n; l++)
             last[l - k] = p[l];

@@ -29,6 +29,7 @@
 
 #if defined(__GNUC__)
 #define VEC_INLINE static inline __attribute__((always_inline))
+#define VEC_APART static __attribute__((noinline)) /* out of line: its registers are not saved by callers */
 #define VEC_PREFETCH(address) __builtin_prefetch(address)
 #define VEC_NARROW 16
 #ifdef __clang__
@@ -38,6 +39,7 @@
 #endif
 #else
 #define VEC_INLINE static inline
+#define VEC_APART static
 #define VEC_PREFETCH(address) ((void)(address))
 #define VEC_UNROLL
 #define VEC_NARROW 0

@@ -280,15 +280,14 @@ TARGET VEC_INLINE void NAME(feature_major)(const int sparse, const Row *x, const
     }
 }
 
-/* A single column in four chains, a few in two, many in one. */
-TARGET VEC_INLINE double NAME(column_major)(const int norm, const Row *x, const Weights *w, const double *b,
+/* A few columns in two chains each, many in one. */
+TARGET VEC_INLINE double NAME(several_columns)(const int norm, const Row *x, const Weights *w, const double *b,
                                             double *s)
 {
     const REAL *W = w->W, *v = x->values;
     const ptrdiff_t n = x->n, gap = w->gap, columns = w->columns;
     double total = 0;
     switch (columns) {
-    case 1: return NAME(dots)(1, 4, norm, v, n, W, gap, b, s);
     case 2: return NAME(dots)(2, 2, norm, v, n, W, gap, b, s);
     case 3: return NAME(dots)(3, 2, norm, v, n, W, gap, b, s);
     case 4: return NAME(dots)(4, 2, norm, v, n, W, gap, b, s);
@@ -319,6 +318,20 @@ TARGET VEC_INLINE double NAME(column_major)(const int norm, const Row *x, const 
     return total;
 }
 
+TARGET VEC_APART double NAME(scores_and_norm_of_several)(const Row *x, const Weights *w, const double *b, double *s)
+{
+    return NAME(several_columns)(1, x, w, b, s);
+}
+
+/* A single column in four chains. */
+TARGET VEC_INLINE double NAME(column_major)(const int norm, const Row *x, const Weights *w, const double *b,
+                                            double *s)
+{
+    if (w->columns == 1)
+        return NAME(dots)(1, 4, norm, x->values, x->n, w->W, 0, b, s);
+    return norm ? NAME(scores_and_norm_of_several)(x, w, b, s) : NAME(several_columns)(0, x, w, b, s);
+}
+
 TARGET VEC_INLINE void NAME(sparse_scores)(const Row *x, const Weights *w, double *s)
 {
     if (w->stride > 1)
@@ -338,6 +351,14 @@ TARGET static void NAME(scores)(const Row *x, const Weights *w, double *s)
         NAME(column_major)(0, x, w, NULL, s);
 }
 
+TARGET VEC_APART double NAME(scores_then_norm)(const Row *x, const Weights *w, const double *b, double *s)
+{
+    NAME(scores)(x, w, s);
+    for (ptrdiff_t c = 0; c < w->columns; c++)
+        s[c] += b[c];
+    return NAME(squared_norm)(x);
+}
+
 TARGET static double NAME(scores_and_norm)(const Row *x, const Weights *w, const double *b, double *s)
 {
     double squares;
@@ -347,10 +368,7 @@ TARGET static double NAME(scores_and_norm)(const Row *x, const Weights *w, const
         s[0] = NAME(gather)(1, x, w->W, &squares) + b[0];
         return NAME(ranged)(squares, x->values, x->n);
     }
-    NAME(scores)(x, w, s);
-    for (ptrdiff_t c = 0; c < w->columns; c++)
-        s[c] += b[c];
-    return NAME(squared_norm)(x);
+    return NAME(scores_then_norm)(x, w, b, s);
 }
 
 TARGET static int NAME(is_canonical)(const Row *x, ptrdiff_t n_features)
@@ -371,9 +389,12 @@ TARGET static int NAME(is_canonical)(const Row *x, ptrdiff_t n_features)
             memcpy(&after, from, sizeof after);
             fallen |= before >= after;
         }
+        uint64_t half[sizeof fallen / sizeof(uint64_t)], any = 0;
+        memcpy(half, &fallen, sizeof half);
         VEC_UNROLL
-        for (ptrdiff_t l = 0; l < INDICES; l++)
-            bad |= fallen[l];
+        for (int l = 0; l < (int)(sizeof half / sizeof *half); l++)
+            any |= half[l];
+        bad = any != 0;
     } else
 #endif
         for (ptrdiff_t k = 1; k < n; k++)
@@ -416,7 +437,7 @@ TARGET VEC_INLINE int NAME(is_far)(double a)
     return sizeof(REAL) < sizeof(double) && (fabs(a) < 1e-30 || fabs(a) > 1e30);
 }
 
-TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdiff_t down, double a)
+TARGET VEC_APART void NAME(add_two)(const Row *x, const Weights *w, ptrdiff_t up, ptrdiff_t down, double a)
 {
     const REAL *v = x->values, tau = (REAL)a;
     const int32_t *j = x->indices;
@@ -426,11 +447,7 @@ TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdi
             NAME(add_far)(x, W + up * w->gap, w->stride, a);
         if (down >= 0)
             NAME(add_far)(x, W + down * w->gap, w->stride, -a);
-    } else if ((up & down) < 0) /* both are absent: -1 */
-        return;
-    else if ((up | down) < 0) /* one is absent. There is no branch on which of them, which no CPU could predict */
-        NAME(add_one)(x, W + (up + down + 1) * w->gap, w->stride, tau * (REAL)(1 - 2 * (up < 0)));
-    else if (w->stride > 1) /* both are on the same cache lines */
+    } else if (w->stride > 1) /* both are on the same cache lines */
         for (ptrdiff_t k = 0; k < x->n; k++) {
             REAL *f = W + (j ? j[k] : k) * w->stride, step = tau * v[k];
             f[up] += step;
@@ -453,6 +470,17 @@ TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdi
             falling[k] -= tau * v[k];
         }
     }
+}
+
+TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdiff_t down, double a)
+{
+    const REAL tau = (REAL)a;
+    if ((up & down) < 0) /* both are absent: -1 */
+        return;
+    if ((up | down) >= 0 || NAME(is_far)(a))
+        NAME(add_two)(x, w, up, down, a);
+    else /* one is absent. There is no branch on which of them, which no CPU could predict */
+        NAME(add_one)(x, (REAL *)w->W + (up + down + 1) * w->gap, w->stride, tau * (REAL)(1 - 2 * (up < 0)));
 }
 
 /* W[j, c] += t[c] x_j for `width` vectors of columns, their factors in registers. */
