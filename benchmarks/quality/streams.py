@@ -18,6 +18,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction.text import HashingVectorizer
 
 Stream = tuple[np.ndarray | csr_matrix, np.ndarray]
+Texts = tuple[list[str], np.ndarray]
 
 
 def words(texts: list[str]) -> csr_matrix:
@@ -27,10 +28,10 @@ def words(texts: list[str]) -> csr_matrix:
     return hasher.transform(texts)
 
 
-def sms(folder: Path) -> Stream:
+def sms_texts(folder: Path) -> Texts:
     lines = (folder / "sms_spam/sms.tsv").read_text(encoding="utf-8").rstrip("\n").split("\n")
     labels, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)
-    return words(list(texts)), np.array(labels)
+    return list(texts), np.array(labels)
 
 
 def a9a(folder: Path) -> Stream:
@@ -48,7 +49,7 @@ def elec(folder: Path) -> Stream:
     return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(int)
 
 
-def reuters(folder: Path) -> Stream:
+def reuters_texts(folder: Path) -> Texts:
     """Return stories with exactly one of the ten most frequent topics."""
     with gzip.open(folder / "reuters21578/reuters21578.jsonl.gz", "rt", encoding="utf-8") as file:
         stories = [json.loads(line) for line in file]
@@ -57,14 +58,22 @@ def reuters(folder: Path) -> Stream:
     picked = [(story, topics & set(story["topics"])) for story in stories]
     kept = [(story, found.pop()) for story, found in picked if len(found) == 1]
     texts = [f"{story['title'] or ''} {story['body'] or ''}" for story, _ in kept]
-    return words(texts), np.array([topic for _, topic in kept])
+    return texts, np.array([topic for _, topic in kept])
 
 
-def newsgroups(folder: Path) -> Stream:
+def newsgroups_texts(folder: Path) -> Texts:
     with lzma.open(folder / "20newsgroups/20news_19997.jsonl.xz", "rt", encoding="utf-8") as file:
         messages = [json.loads(line) for line in file]
     texts = [message["text"].partition("\n\n")[2] for message in messages]
-    return words(texts), np.array([message["group"] for message in messages])
+    return texts, np.array([message["group"] for message in messages])
+
+
+TEXTS: dict[str, Callable[[Path], Texts]] = {"sms": sms_texts, "reuters": reuters_texts, "20news": newsgroups_texts}
+
+
+def of_words(name: str, folder: Path) -> Stream:
+    texts, labels = TEXTS[name](folder)
+    return words(texts), labels
 
 
 def mail(user: str, folder: Path) -> Stream:
@@ -85,12 +94,12 @@ def mnist(folder: Path) -> Stream:
 
 
 STREAMS: dict[str, Callable[[Path], Stream]] = {
-    "sms": sms,
+    "sms": partial(of_words, "sms"),
     "a9a": a9a,
     "w8a": w8a,
     "elec": elec,
-    "reuters": reuters,
-    "20news": newsgroups,
+    "reuters": partial(of_words, "reuters"),
+    "20news": partial(of_words, "20news"),
     "mnist": mnist,
 }
 # Streams that were not used to choose the experts of AutoClassifier.

@@ -1,11 +1,12 @@
 """The errors on the page "Moving from scikit-learn": % of mistakes in one pass, each example predicted, then learned.
 
-python docs/measure/moving.py              data that come with scikit-learn, ten shuffles each
-python docs/measure/moving.py sms.tsv ...  streams of text in their order, one "label<TAB>text" a line
+python docs/measure/moving.py         data that come with scikit-learn, ten shuffles each
+python docs/measure/moving.py DATA    also streams of text in their order, as benchmarks/quality/streams.py reads them
 """
 
 import sys
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +16,9 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import normalize, scale
 
 from onmargin import PassiveAggressiveClassifier
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks/quality"))
+from streams import TEXTS
 
 
 def scikit_learn(X, y):
@@ -62,7 +66,7 @@ def report(name, streams):
     print(f"{name:40}", *(f"{learner} {error:.1f}" for learner, error in errors.items()), sep="  ")
 
 
-# What to try first on text: the error of `fit` on the last fifth of a stream, % of its examples.
+# What to try first on text: the error on the last fifth of a stream, % of its examples.
 FITTED = {
     "joint": {},
     "ovr": {"strategy": "ovr"},
@@ -74,9 +78,32 @@ FITTED = {
 
 def report_fitted(name, X, y):
     n = 4 * len(y) // 5
-    models = {how: PassiveAggressiveClassifier(**options, random_state=0) for how, options in FITTED.items()}
-    errors = {how: 100 * (1 - model.fit(X[:n], y[:n]).score(X[n:], y[n:])) for how, model in models.items()}
-    print(f"{name + ', fit, last fifth':40}", *(f"{how} {error:.1f}" for how, error in errors.items()), sep="  ")
+    for method in "fit", "partial_fit":
+        models = {how: PassiveAggressiveClassifier(**options, random_state=0) for how, options in FITTED.items()}
+        for model in models.values():
+            getattr(model, method)(X[:n], y[:n])
+        errors = {how: 100 * (1 - model.score(X[n:], y[n:])) for how, model in models.items()}
+        title = f"{name}, {method}, last fifth"
+        print(f"{title:40}", *(f"{how} {error:.1f}" for how, error in errors.items()), sep="  ")
+
+
+# What to compare the time of one `partial_fit` of.
+TIMED = {
+    "scikit-learn": {"loss": "hinge", "penalty": None, "learning_rate": "pa1", "eta0": 1.0},
+    "joint": {},
+    "ovr": {"strategy": "ovr"},
+}
+
+
+def report_time(name, X, y, repeats=5):
+    """Print the least CPU time of one `partial_fit` over several runs."""
+    times = {}
+    for how in list(TIMED) * repeats:
+        model = (SGDClassifier if how == "scikit-learn" else PassiveAggressiveClassifier)(**TIMED[how])
+        start = process_time()
+        model.partial_fit(X, y, classes=np.unique(y))
+        times[how] = min(times.get(how, np.inf), process_time() - start)
+    print(f"{name + ', one pass, s':40}", *(f"{how} {time:.3f}" for how, time in times.items()), sep="  ")
 
 
 def shuffled(X, y, times=10):
@@ -92,9 +119,10 @@ if __name__ == "__main__":
     report("breast cancer, standardized", shuffled(scale(X), y))
     X, y = load_wine(return_X_y=True)
     report("wine, standardized", shuffled(scale(X), y))
-    for path in sys.argv[1:]:
-        lines = Path(path).read_text(encoding="utf-8").rstrip("\n").split("\n")
-        labels, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)
-        X = HashingVectorizer(n_features=2**18, alternate_sign=False, binary=True).transform(texts)
-        report(f"{Path(path).stem}, {len(labels)} texts", [(X, np.array(labels))])
-        report_fitted(Path(path).stem, X, np.array(labels))
+    for folder in sys.argv[1:]:
+        for name, read in TEXTS.items():
+            texts, y = read(Path(folder))
+            X = HashingVectorizer(n_features=2**18, alternate_sign=False, binary=True).transform(texts)
+            report(f"{name}, {len(y)} texts, {len(np.unique(y))} classes", [(X, y)])
+            report_fitted(name, X, y)
+            report_time(name, X, y)
