@@ -12,6 +12,7 @@ from numpydoc.docscrape_sphinx import SphinxDocString
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
+from sphinx.ext.autosummary import generate
 
 import onmargin
 from onmargin.theory._cases import case_reader
@@ -135,6 +136,39 @@ def own_methods(name):
 autosummary_context = {"own_methods": own_methods}
 
 
+def with_learners(text):
+    """Replace ``.. classifiers:: MODULES`` and ``.. regressors:: MODULES`` by the learners of modules of estimators.
+
+    Each is listed for matrices, for streams and for river.
+    """
+
+    def listed(found):
+        homes = [f"onmargin.estimators.{module}" for module in found[2].split(", ")]
+        names = [
+            name
+            for home in homes
+            for name in onmargin.__all__
+            if onmargin._HOME[name] == home and name.endswith("Regressor") == (found[1] == "regressors")
+        ]
+        faces = [("", onmargin), ("stream.", onmargin.stream), ("river.", onmargin.river)]
+        lines = [f"   {prefix}{name}" for name in names for prefix, face in faces if name in face.__all__]
+        return "\n".join([".. autosummary::", "   :toctree: generated", "", *lines])
+
+    return re.sub(r"^\.\. (classifiers|regressors):: (.*)$", listed, text, flags=re.MULTILINE)
+
+
+def include_learners(app, docname, content):
+    if docname.startswith("api/"):
+        content[0] = with_learners(content[0])
+
+
+plain_find = generate.find_autosummary_in_lines
+# The pages of classes are generated before sources are read.
+generate.find_autosummary_in_lines = lambda lines, **rest: plain_find(
+    with_learners("\n".join(lines)).splitlines(), **rest
+)
+
+
 def as_described(self, param, desc, fake_autosummary):
     """Show attributes as the class describes them: numpydoc would show the docstrings of shared properties instead."""
     return f"**{self._escape_args_and_kwargs(param.strip())}**", desc
@@ -197,5 +231,6 @@ def include_module_map(app, docname, content):
 
 def setup(app):
     app.connect("source-read", include_changelog)
+    app.connect("source-read", include_learners)
     app.connect("source-read", include_option_table)
     app.connect("source-read", include_module_map)

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import onmargin
+
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "src/onmargin/_core"
 PAGE = ROOT / "docs/how_it_works.rst"
@@ -43,3 +45,12 @@ def test_tests_that_pages_name_exist():
     missing = [f"{file}::{test}" for file, test in named if f"def {test}(" not in (ROOT / file).read_text("utf-8")]
     assert named
     assert not missing
+
+
+def test_every_public_name_is_in_the_api():
+    """By its name, or by the module of estimators whose learners a page lists."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs/api").glob("*.rst")))
+    modules = re.findall(r"^\.\. (?:classifiers|regressors):: (.*)$", text, re.MULTILINE)
+    listed = {f"onmargin.estimators.{module}" for line in modules for module in line.split(", ")}
+    names = set(re.findall(r"^   (\w+)$", text, re.MULTILINE))
+    assert [name for name in onmargin.__all__ if name not in names and onmargin._HOME[name] not in listed] == []
