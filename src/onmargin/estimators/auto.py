@@ -59,9 +59,9 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     Notes
     -----
     On any stream, the mistakes of the experts, weighted by their votes, exceed those of the best expert by at most
-    ``regret_bound`` ([ADAHEDGE] theorem 8, plus the cost of the bound on :math:`\eta` and of shares), and those of any
-    sequence of experts by at most ``switch_cost`` more for each change of the expert ([FIXED-SHARE]); the prediction
-    makes at most twice as many mistakes and ten more, and in practice fewer. For an expert that is suspended at times,
+    ``regret_bound`` ([ADAHEDGE] theorem 8, plus the cost of the bound on :math:`\eta` and of fixed share), and those of
+    any sequence of experts by at most ``switch_cost`` more for each change of the expert ([FIXED-SHARE]); the
+    prediction makes at most twice as many mistakes and ten more, and in practice fewer. For an expert that is suspended at times,
     this holds for the rounds in which it was active ([SLEEPING]). There is no such bound for ``combine="leader"``.
     Standardized values of the row after t others are clipped to :math:`\pm\sqrt t`. Example and class weights
     multiply the steps and the mistakes that determine the votes, so the bound is one on weighted mistakes;
@@ -101,10 +101,10 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
 
     The experts are the last target, the running mean, passive-aggressive learners, plain and in two adaptive metrics,
     AROW with several values of r, one of them with forgetting, and ridge regression: eight for sparse rows, and up to
-    up to seventeen for dense rows, most of which learn from standardized features, with the statistics of the rows
-    before; three of them are nonlinear: ridge regression on random Fourier features, and nearest neighbors among the
-    last rows. The first rows decide which experts are used. All experts learn the difference between a target and the
-    first target, and none depends on the units of the target. The prediction is the weighted mean of theirs, with the
+    seventeen for dense rows, most of which learn from standardized features, with the statistics of the rows before;
+    three of them are nonlinear: ridge regression on random Fourier features, and nearest neighbors among the last rows.
+    The first rows decide which experts are used. All experts learn the difference between a target and the first
+    target, and none depends on the units of the target. The prediction is the weighted mean of theirs, with the
     weights :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` is the sum of the absolute errors of an expert so far
     and :math:`\eta` decreases as slowly as the stream allows (AdaHedge).
 
@@ -140,7 +140,7 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
     Notes
     -----
     The sum of absolute errors exceeds that of the best expert by at most ``regret_bound`` ([ADAHEDGE] theorem 8, plus
-    the cost of shares), and that of any sequence of experts by at most ``switch_cost`` more for each change of the
+    the cost of fixed share), and that of any sequence of experts by at most ``switch_cost`` more for each change of the
     expert ([FIXED-SHARE]), because the absolute error of a mean is at most the mean of the absolute errors. For an
     expert that is suspended at times, this holds for the rounds in which it was active ([SLEEPING]). There is no such
     bound for ``combine="leader"``. `fit` compares the experts in its first pass only, because an expert that memorizes
