@@ -14,7 +14,7 @@ import onmargin
 from onmargin import learner, river, stream
 from onmargin.models import kernel_learner, phi
 from onmargin.models.uniclass import starts_at_first
-from onmargin.stream import _learner
+from onmargin.stream import _state
 from tests.contracts.test_every_learner import NEEDS, SIZED, examples
 from tests.saved import CASES, anatomy
 
@@ -27,7 +27,7 @@ def n_moments():
 @pytest.fixture
 def short_stretches(monkeypatch):
     """Check for interrupts after every few rounds."""
-    for module in (learner, kernel_learner, _learner):
+    for module in (learner, kernel_learner, _state):
         monkeypatch.setattr(module, "STRETCH", 500)
     monkeypatch.setattr(phi, "CHUNK", 8)
 
@@ -219,7 +219,7 @@ def test_long_prediction_handles_signals_promptly(monkeypatch):
 
 
 def test_texts_handle_signals_promptly(monkeypatch):
-    monkeypatch.setattr(_learner, "STRETCH", 2**16)
+    monkeypatch.setattr(_state, "STRETCH", 2**16)
     texts = ["every word of these is hashed, and there are some"] * 40_000
     model = stream.PassiveAggressiveClassifier(features=onmargin.features.RecordFeatures(n_features=2**12))
     model.learn_many(texts[:2], [0, 1])

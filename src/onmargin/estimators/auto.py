@@ -61,12 +61,13 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     On any stream, the mistakes of the experts, weighted by their votes, exceed those of the best expert by at most
     ``regret_bound`` ([ADAHEDGE] theorem 8, plus the cost of the bound on :math:`\eta` and of fixed share), and those of
     any sequence of experts by at most ``switch_cost`` more for each change of the expert ([FIXED-SHARE]); the
-    prediction makes at most twice as many mistakes and ten more, and in practice fewer. For an expert that is suspended at times,
-    this holds for the rounds in which it was active ([SLEEPING]). There is no such bound for ``combine="leader"``.
-    Standardized values of the row after t others are clipped to :math:`\pm\sqrt t`. Example and class weights
-    multiply the steps and the mistakes that determine the votes, so the bound is one on weighted mistakes;
-    :math:`\eta` is then at most 0.2 divided by the largest weight. `fit` compares the experts in its first pass only,
-    because an expert that memorizes examples would win the later ones; ``partial_fit`` takes all examples for new ones.
+    prediction makes at most twice as many mistakes and ten more, and in practice fewer. For an expert that is suspended
+    at times, this holds for the rounds in which it was active ([SLEEPING]). There is no such bound for
+    ``combine="leader"``. Standardized values of the row after t others are clipped to :math:`\pm\sqrt t`. Example and
+    class weights multiply the steps and the mistakes that determine the votes, so the bound is one on weighted
+    mistakes; :math:`\eta` is then at most 0.2 divided by the largest weight. `fit` compares the experts in its first
+    pass only, because an expert that memorizes examples would win the later ones; ``partial_fit`` takes all examples
+    for new ones.
 
     References
     ----------
