@@ -15,7 +15,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from onmargin.io import ReadError, guess_format, read_crfsuite
-from onmargin.io._source import Lines, Place, RecordError, opened
+from onmargin.io._source import _ARCHIVE, _MAGIC, Lines, Place, RecordError, opened
 
 TEXT = "A\tx\nB\ty:2\n\nA\tz\n"
 EXPECTED = [([{"x": 1}, {"y": 2}], ["A", "B"]), ([{"z": 1}], ["A"])]
@@ -184,7 +184,7 @@ def test_lines_have_any_ends(rows, end, bom, final):
 @example(b"\xef")
 @example(b"\xef\xbb\xbf")
 def test_lines_before_a_broken_one_are_read(data):
-    assume(not data.startswith((b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")))
+    assume(not data.startswith((_ARCHIVE, *_MAGIC)))  # that would not be plain text
     rows = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     rows = rows if rows[-1] else rows[:-1]
     good = []
