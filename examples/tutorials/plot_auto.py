@@ -6,8 +6,9 @@ How much does tuning buy? Each peer below is run with a whole grid of settings, 
 hindsight*, with knowledge of all labels, is reported. ``AutoClassifier()`` runs once, with its defaults. All of them
 see the same rows in the same order and predict each row before they learn it.
 
-The peers are river's, with and without a ``StandardScaler``. The datasets ship with scikit-learn and river.
-``benchmarks/quality/measure.py`` makes this comparison on many more tables, with larger grids and more libraries.
+The peers are river's (``pip install ".[river]"`` in a clone), with and without a ``StandardScaler``. The datasets
+ship with scikit-learn and river. ``benchmarks/quality/measure.py`` makes this comparison on many more tables, with
+larger grids and more libraries.
 """
 
 import matplotlib.pyplot as plt

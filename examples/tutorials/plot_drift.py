@@ -4,7 +4,7 @@ A table stream that drifts, from river
 
 Loan applications arrive as dicts with columns in different units: salaries, ages, zip codes. In the middle of the
 stream the rule behind the labels changes. The stream is river's Agrawal generator, and the learners of
-``onmargin.river`` fit into river's pipelines and metrics.
+``onmargin.river`` fit into river's pipelines and metrics (``pip install ".[river]"`` in a clone).
 
 This tutorial answers three questions: how good is a learner without any tuning, how fast does it recover from the
 change, and how is the change detected?
@@ -42,9 +42,9 @@ for name, model in models.items():
 
 # %%
 # After the change, ``AutoClassifier`` needs a few hundred rows to recover: the nonlinear experts lead by hundreds of
-# mistakes, and the others have only the small part of the weights that all experts share. A new model has no such past.
-# ``ChangeAlarm`` monitors the mistakes of a model and raises an alarm when their rate rises. Here, a new model replaces
-# the old one at that moment.
+# mistakes, and the others have only the small part of the weights that is divided among all experts (fixed share,
+# :doc:`/auto`). A new model has no such past. ``ChangeAlarm`` monitors the mistakes of a model and raises an alarm when
+# their rate rises. Here, a new model replaces the old one at that moment.
 
 model, alarm, name = AutoClassifier(), ChangeAlarm(), "AutoClassifier with an alarm"
 alarms, wrong[name] = [], []
@@ -80,7 +80,7 @@ plt.show()
 
 standing = model.model.experts_
 for i in np.argsort(standing.lost)[:3]:
-    print(f"{standing.names[i]:40} {standing.per_round[i]:5.1%} wrong, {standing.weights[i]:.0%} of the vote")
+    print(f"{standing.names[i]:52} {standing.per_round[i]:5.1%} wrong, {standing.weights[i]:.0%} of the vote")
 
 # %%
 # **Next steps.** :doc:`/auto` lists the experts and states the regret bound of their vote. :doc:`/streams` describes
