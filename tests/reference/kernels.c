@@ -161,9 +161,9 @@ static void run_matrix(ptrdiff_t itemsize)
 {
     const Matrix *matrix = matrix_for(itemsize);
     for (ptrdiff_t n = 2; n < 40; n += 5) {
-        const ptrdiff_t stride = matrix_stride(n, itemsize), even = n + n % 2;
+        const ptrdiff_t stride = matrix_stride(n, itemsize), rows = n + MATRIX_ROWS - 1;
         void *A = fill(&weights, itemsize, -1), *u = fill(&values, itemsize, -1), *x = fill(&scales, itemsize, -1);
-        for (ptrdiff_t i = 0; i < even; i++) /* nothing beyond the first n */
+        for (ptrdiff_t i = 0; i < rows; i++) /* nothing beyond the first n */
             for (ptrdiff_t j = 0; j < stride; j++)
                 if (i >= n || j >= n) {
                     weights.floats[i * stride + j] = values.floats[j < n ? n : j] = scales.floats[j < n ? n : j] = 0;

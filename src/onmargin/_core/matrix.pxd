@@ -4,6 +4,8 @@ from onmargin._core.rows cimport Row
 
 
 cdef extern from "matrix.h" nogil:
+    int MATRIX_ROWS
+
     ctypedef struct Matrix:
         void (*product)(const void* A, Py_ssize_t n, Py_ssize_t stride, const void* x, void* out) noexcept nogil
         void (*update)(void* A, Py_ssize_t n, Py_ssize_t stride, const void* u, double scale) noexcept nogil

@@ -8,7 +8,7 @@ from libc.math cimport INFINITY
 from libc.string cimport memcpy, memset
 
 from onmargin._core.geometries.geometry cimport Euclidean
-from onmargin._core.matrix cimport Matrix, matrix_for, matrix_stride
+from onmargin._core.matrix cimport MATRIX_ROWS, Matrix, matrix_for, matrix_stride
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, address
 
@@ -78,7 +78,7 @@ cdef class Ridge(Euclidean):
         self.size = n_features + 1
         self.stride = matrix_stride(self.size, 8)
         self.primitives = matrix_for(8)
-        raw = zeros((int(self.size) + 1) * self.stride + 8)
+        raw = zeros((int(self.size) + MATRIX_ROWS - 1) * self.stride + 8)
         first = -raw.ctypes.data % 64 // 8
         self.stored = raw[first:first + self.size * self.stride].reshape(self.size, self.stride)
         np.fill_diagonal(self.stored, 1 / alpha)

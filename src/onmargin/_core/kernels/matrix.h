@@ -1,20 +1,22 @@
 /* The primitives of geometries with a full matrix, and of random Fourier features.
 
    matrix_body.h holds each once; matrix.c compiles it for float and for double and, on x86-64, again for CPUs that have
-   AVX2 and FMA. `matrix_for` picks the table. Symmetric matrices have an even number of rows of `stride` numbers, a
-   whole number of cache lines; only the part from the diagonal on is read and written. Their vectors have `stride`
-   numbers, too. All rows, columns and entries beyond the first n are zero. */
+   AVX2 and FMA. `matrix_for` picks the table. Symmetric matrices have a multiple of MATRIX_ROWS rows of `stride`
+   numbers, a whole number of cache lines; only the part from the diagonal on is read and written. Their vectors have
+   `stride` numbers, too. All rows, columns and entries beyond the first n are zero. */
 #ifndef ONMARGIN_MATRIX_H
 #define ONMARGIN_MATRIX_H
 
 #include "vec.h"
+
+#define MATRIX_ROWS 4
 
 typedef struct {
     /* out = A x */
     void (*product)(const void *A, ptrdiff_t n, ptrdiff_t stride, const void *x, void *out);
     /* A += scale u u' */
     void (*update)(void *A, ptrdiff_t n, ptrdiff_t stride, const void *u, double scale);
-    /* A += scale u u', and then out = A x */
+    /* `update` and then `product`, in one pass over the matrix, with the same result to the last bit */
     void (*advance)(void *A, ptrdiff_t n, ptrdiff_t stride, const void *u, double scale, const void *x, void *out);
     /* out = shifts + sum_j x_j turns[j], rows of `turns` being n numbers: phases in whole turns */
     void (*phases)(const Row *x, const void *turns, const void *shifts, ptrdiff_t n, void *out);

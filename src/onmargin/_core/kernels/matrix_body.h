@@ -37,98 +37,87 @@ TARGET VEC_INLINE ptrdiff_t NAME(aligned)(ptrdiff_t i)
     return (i + LANES - 1) / LANES * LANES;
 }
 
-/* Row by row: a number A_ij beyond the diagonal counts for out_i, as A_ij x_j, and for out_j, as A_ij x_i. Two rows at
-a
-   time share the loads of x and out. Vectors begin at multiples of LANES, and those at the end of a row reach into
-   its padding of zeros: so a number is added up in an order that does not depend on how many zeros come after it. */
-TARGET static void NAME(product)(const void *matrix, ptrdiff_t n, ptrdiff_t stride, const void *vector, void *result)
+/* One pass over A: with `changes`, A += scale u u'; with `multiplies`, out = A x with the new A.
+
+   Of MATRIX_ROWS rows at a time, which share the loads of u, x and out: a number A_ij beyond the diagonal counts for
+   out_i, as A_ij x_j, and for out_j, as A_ij x_i. Vectors begin at multiples of LANES, and those at the end of a row reach
+   into its padding of zeros: so a number is added up in an order that does not depend on how many zeros come after it. */
+TARGET VEC_INLINE void NAME(sweep)(const int changes, const int multiplies, REAL *restrict matrix, ptrdiff_t n,
+                                   ptrdiff_t stride, const REAL *restrict u, double scale, const REAL *restrict x,
+                                   REAL *restrict out)
 {
-    const REAL *restrict x = vector;
-    REAL *restrict out = result;
     const ptrdiff_t end = NAME(aligned)(n);
-    memset(out, 0, stride * sizeof(REAL));
-    for (ptrdiff_t i = 0; i < n; i += 2) {
-        const REAL *restrict A = (const REAL *)matrix + i * stride, *restrict B = A + stride;
-        const REAL a = x[i], b = x[i + 1];
-        SOME first = {0}, second = {0};
-        REAL one = A[i] * a + A[i + 1] * b, two = A[i + 1] * a + B[i + 1] * b;
-        ptrdiff_t j = i + 2;
-        for (; j < NAME(aligned)(i + 2); j++) {
-            out[j] += A[j] * a + B[j] * b;
-            one += A[j] * x[j];
-            two += B[j] * x[j];
-        }
+    if (multiplies)
+        memset(out, 0, stride * sizeof(REAL));
+    for (ptrdiff_t i = 0; i < n; i += MATRIX_ROWS) {
+        REAL *A = matrix + i * stride, p[MATRIX_ROWS] = {0}, dot[MATRIX_ROWS] = {0};
+        SOME dots[MATRIX_ROWS] = {{0}};
+        VEC_UNROLL
+        for (int k = 0; changes && k < MATRIX_ROWS; k++)
+            p[k] = (REAL)(scale * u[i + k]);
+        VEC_UNROLL
+        for (int k = 0; k < MATRIX_ROWS; k++)
+            VEC_UNROLL
+            for (int l = k; l < MATRIX_ROWS; l++) {
+                REAL *a = A + k * stride + i + l;
+                if (changes)
+                    *a += p[k] * u[i + l];
+                if (multiplies)
+                    dot[k] += *a * x[i + l];
+                if (multiplies && l > k)
+                    dot[l] += *a * x[i + k];
+            }
+        ptrdiff_t j = i + MATRIX_ROWS;
+        for (; j < end && j % LANES; j++)
+            VEC_UNROLL
+            for (int k = 0; k < MATRIX_ROWS; k++) {
+                REAL *a = A + k * stride + j;
+                if (changes)
+                    *a += p[k] * u[j];
+                if (multiplies) {
+                    dot[k] += *a * x[j];
+                    out[j] += *a * x[i + k];
+                }
+            }
         for (; j < end; j += LANES) {
-            const SOME v = NAME(get)(A + j), w = NAME(get)(B + j), y = NAME(get)(x + j);
-            NAME(put)(out + j, NAME(get)(out + j) + v * a + w * b);
-            first += v * y;
-            second += w * y;
+            const SOME t = changes ? NAME(get)(u + j) : dots[0], y = multiplies ? NAME(get)(x + j) : dots[0];
+            SOME sum = multiplies ? NAME(get)(out + j) : dots[0];
+            VEC_UNROLL
+            for (int k = 0; k < MATRIX_ROWS; k++) {
+                REAL *from = A + k * stride + j;
+                SOME a = NAME(get)(from);
+                if (changes) {
+                    a += t * p[k];
+                    NAME(put)(from, a);
+                }
+                if (multiplies) {
+                    sum += a * x[i + k];
+                    dots[k] += a * y;
+                }
+            }
+            if (multiplies)
+                NAME(put)(out + j, sum);
         }
-        out[i] += one + NAME(sum)(first);
-        out[i + 1] += two + NAME(sum)(second);
+        VEC_UNROLL
+        for (int k = 0; multiplies && k < MATRIX_ROWS; k++)
+            out[i + k] += dot[k] + NAME(sum)(dots[k]);
     }
 }
 
-/* Two rows at a time share the loads of u; vectors are as in `product`. */
-TARGET static void NAME(update)(void *matrix, ptrdiff_t n, ptrdiff_t stride, const void *vector, double scale)
+TARGET static void NAME(product)(const void *A, ptrdiff_t n, ptrdiff_t stride, const void *x, void *out)
 {
-    const REAL *restrict u = vector;
-    const ptrdiff_t end = NAME(aligned)(n);
-    for (ptrdiff_t i = 0; i < n; i += 2) {
-        REAL *restrict A = (REAL *)matrix + i * stride, *restrict B = A + stride;
-        const REAL a = (REAL)(scale * u[i]), b = (REAL)(scale * u[i + 1]);
-        A[i] += a * u[i];
-        A[i + 1] += a * u[i + 1];
-        B[i + 1] += b * u[i + 1];
-        ptrdiff_t j = i + 2;
-        for (; j < NAME(aligned)(i + 2); j++) {
-            A[j] += a * u[j];
-            B[j] += b * u[j];
-        }
-        for (; j < end; j += LANES) {
-            const SOME y = NAME(get)(u + j);
-            NAME(put)(A + j, NAME(get)(A + j) + y * a);
-            NAME(put)(B + j, NAME(get)(B + j) + y * b);
-        }
-    }
+    NAME(sweep)(0, 1, (REAL *)A, n, stride, NULL, 0, x, out);
 }
 
-/* `update` and then `product`, in one pass over the matrix, with the same result to the last bit. */
-TARGET static void NAME(advance)(void *matrix, ptrdiff_t n, ptrdiff_t stride, const void *change, double scale,
-                                 const void *vector, void *result)
+TARGET static void NAME(update)(void *A, ptrdiff_t n, ptrdiff_t stride, const void *u, double scale)
 {
-    const REAL *restrict u = change, *restrict x = vector;
-    REAL *restrict out = result;
-    const ptrdiff_t end = NAME(aligned)(n);
-    memset(out, 0, stride * sizeof(REAL));
-    for (ptrdiff_t i = 0; i < n; i += 2) {
-        REAL *restrict A = (REAL *)matrix + i * stride, *restrict B = A + stride;
-        const REAL p = (REAL)(scale * u[i]), q = (REAL)(scale * u[i + 1]), a = x[i], b = x[i + 1];
-        A[i] += p * u[i];
-        A[i + 1] += p * u[i + 1];
-        B[i + 1] += q * u[i + 1];
-        SOME first = {0}, second = {0};
-        REAL one = A[i] * a + A[i + 1] * b, two = A[i + 1] * a + B[i + 1] * b;
-        ptrdiff_t j = i + 2;
-        for (; j < NAME(aligned)(i + 2); j++) {
-            A[j] += p * u[j];
-            B[j] += q * u[j];
-            out[j] += A[j] * a + B[j] * b;
-            one += A[j] * x[j];
-            two += B[j] * x[j];
-        }
-        for (; j < end; j += LANES) {
-            const SOME t = NAME(get)(u + j), y = NAME(get)(x + j);
-            const SOME v = NAME(get)(A + j) + t * p, w = NAME(get)(B + j) + t * q;
-            NAME(put)(A + j, v);
-            NAME(put)(B + j, w);
-            NAME(put)(out + j, NAME(get)(out + j) + v * a + w * b);
-            first += v * y;
-            second += w * y;
-        }
-        out[i] += one + NAME(sum)(first);
-        out[i + 1] += two + NAME(sum)(second);
-    }
+    NAME(sweep)(1, 0, A, n, stride, u, scale, NULL, NULL);
+}
+
+TARGET static void NAME(advance)(void *A, ptrdiff_t n, ptrdiff_t stride, const void *u, double scale, const void *x,
+                                 void *out)
+{
+    NAME(sweep)(1, 1, A, n, stride, u, scale, x, out);
 }
 
 TARGET static void NAME(phases)(const Row *x, const void *all_turns, const void *shifts, ptrdiff_t n, void *result)
