@@ -341,13 +341,15 @@ TARGET static double NAME(extend)(const Row *x, void *scales)
 
 /* A vector of columns with roots, from c on, summed like one column in `root_length`. While roots and quotients are
    computed, memory is idle: prefetch what the next row needs. */
-TARGET VEC_INLINE D NAME(root_lengths)(const Row *x, const Kinds *kinds, const Weights *metric, ptrdiff_t c, D g,
-                                       const REAL *s, double *rates, REAL *roots)
+TARGET VEC_INLINE D NAME(root_lengths)(const int sparse, const Row *x, const Kinds *kinds, const Weights *metric,
+                                       ptrdiff_t c, D g, const REAL *s, const Kept *kept)
 {
-    const Row row = *x; /* a local copy, which no store can alias */
+    Row row = *x; /* a local copy, which no store can alias */
+    row.indices = sparse ? row.indices : NULL;
     const REAL *v = row.values, *M = (const REAL *)metric->W + c;
     const ptrdiff_t stride = metric->stride;
-    double by_scale[ROOM];
+    double by_scale[ROOM], *rates = kept->rates + c * row.n;
+    REAL *roots = (REAL *)kept->roots + c * row.n;
     for (ptrdiff_t l = 0; l < LANES; l++)
         by_scale[l] = c + l >= kinds->roots - kinds->scaled;
     const D scaled = NAME(recall)(by_scale), plain = 1 - scaled, none = {0};
@@ -383,17 +385,26 @@ TARGET VEC_INLINE D NAME(variances)(const Row *x, const Weights *metric, ptrdiff
     return (chain[0] + chain[1]) + (chain[2] + chain[3]);
 }
 
-/* Whether any column of a vector, from c on, that is among those from `first` up to `stop` has a number other than 0;
-   the numbers of these columns. */
+/* Whether a column of a vector, from c on, that is among those from `first` up to `stop` has a number other than 0; the
+   numbers of these columns. */
 TARGET VEC_INLINE int NAME(chosen)(const double *numbers, ptrdiff_t c, ptrdiff_t first, ptrdiff_t stop, D *some)
 {
     const double in_order[4] = {0, 1, 2, 3};
     const D all = NAME(recall)(numbers + c), at = NAME(recall)(in_order) + (double)c, none = {0};
-    int any = 0;
-    for (ptrdiff_t l = 0; l < LANES; l++)
-        any |= first <= c + l && c + l < stop && numbers[c + l] != 0;
+    int64_t lane[ROOM], any = 0;
     *some = EITHER((at >= (double)first) & (at < (double)stop), all, none);
-    return any;
+    memcpy(lane, some, sizeof lane);
+    VEC_UNROLL
+    for (ptrdiff_t l = 0; l < LANES; l++)
+        any |= lane[l];
+    return any != 0;
+}
+
+/* Return where a vector begins that has column c and the next ones: there, or earlier if it would end beyond the padding. */
+TARGET VEC_INLINE ptrdiff_t NAME(within)(ptrdiff_t c, const Kinds *kinds)
+{
+    const ptrdiff_t last = vec_padded(kinds->columns, sizeof(REAL)) - LANES;
+    return c < last ? c : last;
 }
 
 /* Where both kinds of columns share a vector, the roots are written last. */
@@ -402,24 +413,28 @@ TARGET static void NAME(lengths)(const Row *x, const Kinds *kinds, const double 
 {
     const ptrdiff_t roots = kinds->roots;
     D g;
-    for (ptrdiff_t c = roots / LANES * LANES; c < kinds->columns; c += LANES)
-        if (NAME(chosen)(slopes, c, roots, kinds->columns, &g)) {
-            D some = NAME(variances)(x, metric, c);
-            memcpy(q + c, &some, sizeof some);
+    for (ptrdiff_t c = roots; c < kinds->columns; c += LANES) {
+        const ptrdiff_t at = NAME(within)(c, kinds);
+        if (NAME(chosen)(slopes, at, c, kinds->columns, &g)) {
+            const D some = NAME(variances)(x, metric, at);
+            memcpy(q + at, &some, sizeof some);
         }
+    }
     for (ptrdiff_t c = 0; c < roots; c += LANES)
         if (NAME(chosen)(slopes, c, 0, roots, &g)) {
-            D some = NAME(root_lengths)(x, kinds, metric, c, g, scales, kept->rates + c * x->n,
-                                        (REAL *)kept->roots + c * x->n);
+            const D some = x->indices ? NAME(root_lengths)(1, x, kinds, metric, c, g, scales, kept)
+                                      : NAME(root_lengths)(0, x, kinds, metric, c, g, scales, kept);
             memcpy(q + c, &some, (roots - c < LANES ? roots - c : LANES) * sizeof(double));
         }
 }
 
-TARGET VEC_INLINE void NAME(root_moves)(const Row *x, const Weights *w, const Weights *metric, ptrdiff_t c, D a,
-                                        const double *rates, const REAL *roots)
+TARGET VEC_INLINE void NAME(root_moves)(const int sparse, const Row *x, const Weights *w, const Weights *metric,
+                                        ptrdiff_t c, D a, const Kept *kept)
 {
-    const Row row = *x; /* a local copy, which no store can alias */
-    const REAL *v = row.values;
+    Row row = *x; /* a local copy, which no store can alias */
+    row.indices = sparse ? row.indices : NULL;
+    const REAL *v = row.values, *roots = (const REAL *)kept->roots + c * row.n;
+    const double *rates = kept->rates + c * row.n;
     const ptrdiff_t stride = w->stride;
     REAL *W = (REAL *)w->W + c, *M = (REAL *)metric->W + c;
     const NAME(few_bits) moving = CONVERT(a != 0, NAME(few_bits));
@@ -433,10 +448,11 @@ TARGET VEC_INLINE void NAME(root_moves)(const Row *x, const Weights *w, const We
     }
 }
 
-TARGET VEC_INLINE void NAME(variance_moves)(const Row *x, const Weights *w, const Weights *metric, ptrdiff_t c, D a,
-                                            const Moves *by)
+TARGET VEC_INLINE void NAME(variance_moves)(const int sparse, const Row *x, const Weights *w, const Weights *metric,
+                                            ptrdiff_t c, D a, const Moves *by)
 {
-    const Row row = *x; /* a local copy, which no store can alias */
+    Row row = *x; /* a local copy, which no store can alias */
+    row.indices = sparse ? row.indices : NULL;
     const REAL *v = row.values;
     const ptrdiff_t stride = w->stride;
     REAL *W = (REAL *)w->W + c, *M = (REAL *)metric->W + c;
@@ -458,12 +474,23 @@ TARGET static void NAME(moves)(const Row *x, const Kinds *kinds, const Weights *
 {
     const ptrdiff_t roots = kinds->roots, columns = kinds->columns;
     D a;
-    for (ptrdiff_t c = 0; c < roots; c += LANES)
-        if (NAME(chosen)(by->a, c, 0, roots, &a))
-            NAME(root_moves)(x, w, metric, c, a, kept->rates + c * x->n, (const REAL *)kept->roots + c * x->n);
-    for (ptrdiff_t c = roots / LANES * LANES; c < columns; c += LANES)
-        if (NAME(chosen)(by->a, c, roots, columns, &a))
-            NAME(variance_moves)(x, w, metric, c, a, by);
+    for (ptrdiff_t c = 0; c < roots; c += LANES) {
+        if (!NAME(chosen)(by->a, c, 0, roots, &a))
+            continue;
+        if (x->indices)
+            NAME(root_moves)(1, x, w, metric, c, a, kept);
+        else
+            NAME(root_moves)(0, x, w, metric, c, a, kept);
+    }
+    for (ptrdiff_t c = roots; c < columns; c += LANES) {
+        const ptrdiff_t at = NAME(within)(c, kinds);
+        if (!NAME(chosen)(by->a, at, c, columns, &a))
+            continue;
+        if (x->indices)
+            NAME(variance_moves)(1, x, w, metric, at, a, by);
+        else
+            NAME(variance_moves)(0, x, w, metric, at, a, by);
+    }
 }
 
 TARGET static void NAME(standardize)(const void *row, ptrdiff_t n, const double *m, const double *v, double rows,

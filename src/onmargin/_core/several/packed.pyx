@@ -49,8 +49,8 @@ cdef class PackedColumns(Diagonal):
     cdef double* n
     cdef double k                # of the round
     cdef double[16] slopes       # of the columns whose lengths are known; 0: not known
-    cdef uint8_t[16] asleep      # of each column
-    cdef bint drowsy             # whether a model sleeps
+    cdef Py_ssize_t[16] asleep   # the columns that sleep
+    cdef Py_ssize_t n_asleep
     cdef bint scaling            # whether a column with scales is awake
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=True, double bias=0.0,
@@ -161,29 +161,28 @@ cdef class PackedColumns(Diagonal):
 
     cdef void scores(self, Round* r) noexcept nogil:
         Diagonal.scores(self, r)
-        if self.drowsy:
-            self.silence(r.s)
+        self.silence(r.s)
 
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
         Diagonal.mean_scores(self, x, s, spare)
-        if self.drowsy:
-            self.silence(s)
+        self.silence(s)
 
     cdef void silence(self, double* s) noexcept nogil:
         """Set the scores of models that sleep."""
-        cdef Py_ssize_t c
-        for c in range(self.n_columns):
-            s[c] = 0 if self.asleep[c] else s[c]
+        cdef Py_ssize_t i
+        for i in range(self.n_asleep):
+            s[self.asleep[i]] = 0
 
     cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil:
-        cdef Py_ssize_t c, first = self.descents + self.adaptive
-        self.drowsy = False
-        for c in range(self.n_columns):
-            self.asleep[c] = not self.sparse and asleep != NULL and asleep[c]
-            self.drowsy |= self.asleep[c]
+        cdef Py_ssize_t c
+        self.n_asleep = 0
         self.scaling = False
-        for c in range(first, first + self.normalized):
-            self.scaling |= not self.asleep[c]
+        for c in range(self.n_columns):
+            if not self.sparse and asleep != NULL and asleep[c]:
+                self.asleep[self.n_asleep] = c
+                self.n_asleep += 1
+            elif self.is_scaled(c):
+                self.scaling = True
 
     cdef void measure(self, Round* r) noexcept nogil:
         Diagonal.measure(self, r)
