@@ -130,11 +130,24 @@ def graded(model, rows):
     z = (each - (each.mean(axis=2, keepdims=True) if task.width > 1 else 0)) * units[:, None]
     best = each.argmax(axis=2) if task.width > 1 else np.where(each[..., 0] >= 0, 1, -1)
     votes = (best[..., None] == np.arange(task.width) if task.width > 1 else best[..., None]) * 1.0
-    ranks = state["ranks"][: len(units)]
-    shares = np.exp(-0.2 * (ranks - ranks.min()))
-    shares /= shares.sum()
     votes = votes if state["behind"][0] > 0 else z / (1 + abs(z))
-    return np.tensordot(votes, state["weights"], (1, 0)), np.tensordot(z / (1 + abs(z)), shares, (1, 0))
+    return np.tensordot(votes, state["weights"], (1, 0)), (odds(state, z) if task.width == 1 else ranked(state, z))
+
+
+def ranked(state, z):
+    ranks = state["ranks"][: z.shape[1]]
+    shares = np.exp(-0.2 * (ranks - ranks.min()))
+    return np.tensordot(z / (1 + abs(z)), shares / shares.sum(), (1, 0))
+
+
+def odds(state, z):
+    *first, h00, h01, h11, losses = state["odds"] + np.array([1, 0, 1, 0, 1, 0])[:, None]
+    slopes, offsets = np.linalg.solve(np.moveaxis([[h00, h01], [h01, h11]], 2, 0), np.transpose(first)[..., None])[
+        ..., 0
+    ].T
+    shares = np.exp(-np.sqrt(2 * np.log(len(losses)) / state["squares"][-1]) * (losses - losses.min()))
+    p = 1 / (1 + np.exp(-slopes * np.clip(z[..., 0], -10, 10) - offsets)) @ (shares / shares.sum())
+    return np.log(p / (1 - p))[:, None]
 
 
 @pytest.mark.parametrize("codes", [CODES, CODES > 0], ids=["three classes", "two classes"])

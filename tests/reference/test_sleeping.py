@@ -162,36 +162,76 @@ def test_sleeping_changes_nothing_until_a_model_falls_asleep(learner):
     assert not one.experts_.slept.any()
 
 
+def scores_of_experts(model, rows):
+    task = model._learner.task
+    return model._learner.scores(as_rows(rows))[:, task.places[:, np.newaxis] + np.arange(task.width)]
+
+
+def learned_one_by_one(X, y, weight, classes):
+    """Return the model, the scores of all experts before each round, and which of them slept."""
+    model = AutoClassifier().partial_fit(X[:1], y[:1], range(classes), weight[:1])
+    experts, width = len(model.experts_.names), model._learner.task.width
+    scores, asleep = [np.zeros((1, experts, width))], [np.zeros(experts, bool)]
+    for i in range(1, len(y)):
+        scores.append(scores_of_experts(model, X[i : i + 1]))
+        asleep.append(model.experts_.asleep)
+        model.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=weight[i : i + 1])
+    return model, np.concatenate(scores), np.array(asleep)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("classes", [2, 3])
-def test_graded_scores_are_those_of_the_twin(classes, weighted):
+def test_graded_scores_of_three_classes_are_those_of_the_twin(weighted):
     random = np.random.default_rng(1)
     X = random.normal(size=(120, 4))
-    y = (X @ random.normal(size=(4, classes)) + random.normal(size=(120, classes))).argmax(axis=1)
+    y = (X @ random.normal(size=(4, 3)) + random.normal(size=(120, 3))).argmax(axis=1)
     weight = random.choice([0.5, 1.0, 3.0], 120) if weighted else np.ones(120)
-    model, scores = AutoClassifier().partial_fit(X[:1], y[:1], range(classes), weight[:1]), []
-    width = 1 if classes == 2 else classes
-
-    def of_all(rows):
-        task = model._learner.task
-        return model._learner.scores(as_rows(rows))[:, task.places[:, np.newaxis] + np.arange(width)]
-
-    scores.append(np.zeros((1, len(model.experts_.names), width)))
-    for i in range(1, len(y)):
-        scores.append(of_all(X[i : i + 1]))
-        model.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=weight[i : i + 1])
-    past = np.concatenate(scores)
+    model, past, _ = learned_one_by_one(X, y, weight, 3)
     losses = reference.ranking_losses(past, y, weight=weight)
     state = model._learner.task.state()
     assert_allclose(state["ranks"][: len(losses)], losses, rtol=1e-9)
-    squares = ((past - (past.mean(axis=2, keepdims=True) if width > 1 else 0)) ** 2).mean(axis=(0, 2))
+    squares = ((past - past.mean(axis=2, keepdims=True)) ** 2).mean(axis=(0, 2))
     rows = random.normal(size=(50, 4))
-    wanted = reference.graded(of_all(rows), losses, squares, weight.max())
-    found = model.decision_function(rows).reshape(50, width)
-    best = wanted.argmax(axis=1) if width > 1 else (wanted[:, 0] >= 0).astype(int)
-    agree = model.classes_[best] == model.predict(rows)
+    wanted = reference.graded(scores_of_experts(model, rows), losses, squares, weight.max())
+    found = model.decision_function(rows)
+    agree = model.classes_[wanted.argmax(axis=1)] == model.predict(rows)
     assert agree.mean() > 0.8
     assert_allclose(found[agree], wanted[agree], rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "weighted"), [(120, False), (120, True), pytest.param(1300, False, marks=pytest.mark.full)]
+)
+def test_graded_scores_of_two_classes_are_those_of_the_twin(rounds, weighted):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(rounds, 4))
+    y = (X[:, 0] * X[:, 1] + 0.3 * random.normal(size=rounds) > 0.5).astype(int)
+    weight = random.choice([0.5, 1.0, 3.0], rounds) if weighted else np.ones(rounds)
+    model, past, asleep = learned_one_by_one(X, y, weight, 2)
+    assert asleep.any() == (rounds > 1024)
+    wanted = reference.calibrated_odds(past[:, :, 0], 2 * y - 1, weight, asleep)
+    state = model._learner.task.state()
+    assert_allclose(state["odds"][5], wanted.losses, rtol=1e-6)
+    rows = random.normal(size=(50, 4))
+    awake = wanted._replace(shares=wanted.shares * ~model.experts_.asleep)
+    odds, found = awake.of(scores_of_experts(model, rows)[:, :, 0]), model.decision_function(rows)
+    agree = (odds >= 0) == model.predict(rows)
+    assert agree.mean() > 0.8
+    assert_allclose(found[agree], odds[agree], rtol=1e-5)
+    assert (np.diff(found[~agree][odds[~agree].argsort()]) > -1e-6).all()
+
+
+@examples(40)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.sampled_from([0.03, 0.5]))
+def test_the_log_loss_of_the_mixture_is_near_that_of_the_best_model(seed, models, rare):
+    random = np.random.default_rng(seed)
+    y = np.where(random.random(120) < rare, 1, -1)
+    scores = random.normal(size=(120, models)) * 10 ** random.uniform(-3, 3, models)
+    scores += y[:, np.newaxis] * random.uniform(-1, 3, models)
+    asleep = np.repeat(random.random((10, models)) < 0.3, 12, axis=0)
+    asleep[:, 0] = False
+    for sleeps in (None, asleep):
+        found = reference.calibrated_odds(scores, y, asleep=sleeps)
+        assert found.mixed <= found.losses.min() + max(np.log(models), np.sqrt(60 * np.log(models))) + 1e-9
 
 
 def test_ranking_is_judged_by_as_many_examples_as_the_rare_class_has():
@@ -199,7 +239,7 @@ def test_ranking_is_judged_by_as_many_examples_as_the_rare_class_has():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(400, 3)), np.zeros(400, int)
     y[::50] = 1
-    model = AutoClassifier(experts="linear").partial_fit(X, y)
+    model = AutoClassifier(experts="linear").partial_fit(X, y, classes=range(3))
     losses = model._learner.task.state()["ranks"][: len(model.experts_.names)]
     assert losses.max() <= 2 * y.sum()
     assert losses.min() > 2

@@ -398,7 +398,11 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
     state = task.state()
     chosen = {name: state[name][kept] for name in ("outcomes", "weighted")} | {"weights": _weights(task, kept)}
     if "squares" in state:
-        chosen |= {"squares": state["squares"][[*kept, -1]], "ranks": state["ranks"][[*kept, -3, -2, -1]]}
+        chosen["squares"] = state["squares"][[*kept, -1]]
+    if "ranks" in state:
+        chosen["ranks"] = state["ranks"][[*kept, -3, -2, -1]]
+    if "odds" in state:
+        chosen["odds"] = state["odds"][:, kept]
     if "naps" in state:
         chosen["naps"] = state["naps"][:, kept]
         chosen["naps"][2:6] = 0  # all are awake, because the leader may have been removed

@@ -31,8 +31,10 @@ from onmargin.reference.change import adaptive_window
 from onmargin.reference.ferns import ferns
 from onmargin.reference.hedge import (
     Hedged,
+    Odds,
     Slept,
     adahedge,
+    calibrated_odds,
     graded,
     ranking_losses,
     sequence_bound,
@@ -129,6 +131,7 @@ __all__ = [
     "Link",
     "MetricRun",
     "Normalized",
+    "Odds",
     "RidgeRun",
     "Run",
     "Slept",
@@ -142,6 +145,7 @@ __all__ = [
     "block",
     "bounded",
     "calibrate",
+    "calibrated_odds",
     "class_levels",
     "conopt",
     "conproj",

@@ -183,10 +183,11 @@ def sleeping_hedge(
 
 
 def graded(scores: Matrix, losses: Vector, squares: Vector, heaviest: float = 1.0) -> Matrix:
-    """Combine scores of examples x models x columns into graded scores, before the voted class is made the highest.
+    """Combine scores of examples x models x classes into graded scores, before the voted class is made the highest.
 
-    `losses` are the ranking losses (see `ranking_losses`), and `squares` the mean squared scores, one per model.
-    `heaviest` is the largest weight of an example on which some models were right and others wrong.
+    These are for more than two classes; for two see `calibrated_odds`. `losses` are the ranking losses (see
+    `ranking_losses`), and `squares` the mean squared scores, one per model. `heaviest` is the largest weight of an
+    example on which some models were right and others wrong.
     """
     shares = np.exp(-0.2 / heaviest * (losses - losses.min()))
     return blended(scores, squares, shares / shares.sum())
@@ -203,7 +204,7 @@ def blended(scores: Matrix, squares: Vector, weights: Vector) -> Matrix:
 
 
 def ranking_losses(scores: Matrix, labels: NDArray[np.intp], kept: int = 8, weight: Vector | None = None) -> Vector:
-    """Return the ranking loss of each model, from scores of rounds x models x columns, for at most 4096 rounds.
+    """Return the ranking loss of each model, from scores of rounds x models x classes, for at most 4096 rounds.
 
     Each round is compared with the last `kept` rounds with an even label and the last `kept` with an odd one, without
     those of its own label. A model loses the fraction of these pairs that it orders wrongly; ties count half. A round
@@ -220,15 +221,94 @@ def ranking_losses(scores: Matrix, labels: NDArray[np.intp], kept: int = 8, weig
         now, then = scores[t], scores[others]
         same = np.count_nonzero(labels[:t] % 2 == label % 2)
         counts = weight[t] * (min(1.0, (t - same) / same) if 0 < same < t else 1.0)
-        if scores.shape[2] == 1:
-            ahead = (now[:, 0] - then[:, :, 0]) * (1 if label == 1 else -1)
-            total += counts * ((ahead < 0) + 0.5 * (ahead == 0)).mean(axis=0)
-        else:
-            own = now[:, label] - then[:, :, label]
-            theirs = np.array([row[:, labels[i]] - now[:, labels[i]] for i, row in zip(others, then, strict=True)])
-            wrong = [(ahead < 0) + 0.5 * (ahead == 0) for ahead in (own, theirs)]
-            total += counts * np.mean(wrong, axis=(0, 1))
+        own = now[:, label] - then[:, :, label]
+        theirs = np.array([row[:, labels[i]] - now[:, labels[i]] for i, row in zip(others, then, strict=True)])
+        wrong = [(ahead < 0) + 0.5 * (ahead == 0) for ahead in (own, theirs)]
+        total += counts * np.mean(wrong, axis=(0, 1))
     return total
+
+
+class Odds(NamedTuple):
+    """Calibrated models of two classes, and their mixture.
+
+    Attributes
+    ----------
+    slopes, offsets : ndarray of shape (models,)
+        The log odds of a model are ``slope * x + offset`` for a score x in units of its root mean square.
+    squares : ndarray of shape (models,)
+        The mean squared scores, clipped to 10,000 times the mean before. A sleeping model keeps its own.
+    losses, shares : ndarray of shape (models,)
+        Total log losses, and the weights of the probabilities.
+    mixed : float
+        The total log loss of the mixture, at most that of any model plus ``max(ln M, sqrt(n ln M / 2))`` where weights
+        are 1.
+    """
+
+    slopes: Vector
+    offsets: Vector
+    squares: Vector
+    losses: Vector
+    shares: Vector
+    mixed: float
+
+    def of(self, scores: Matrix) -> Vector:
+        """Return the log odds of the mixture, from scores of examples x models."""
+        f = self.each(scores)
+        found: Vector = np.log(_sigmoid(f) @ self.shares) - np.log(_sigmoid(-f) @ self.shares)
+        return found
+
+    def each(self, scores: Matrix) -> Matrix:
+        """Return the log odds of each model, from scores of examples x models."""
+        found: Matrix = np.clip(self.slopes * _in_units(scores, self.squares) + self.offsets, -30, 30)
+        return found
+
+
+def calibrated_odds(
+    scores: Matrix, y: Vector, weight: Vector | None = None, asleep: NDArray[np.bool_] | None = None
+) -> Odds:
+    """Calibrate models of two classes by Newton steps on their log losses, and weight them by these.
+
+    There are at most 4096 rounds. The scores are of rounds x models, y is -1 or 1, and `asleep` tells which models
+    sleep in each round: these learn nothing and are charged the log loss of the mixture. After n rounds, a model with a
+    total log loss L has a weight proportional to ``exp(-min(1, sqrt(2 ln(M) / n)) L / W)``. W is the largest weight of
+    a round in which some models were wrong and others right, before which all weights are equal.
+    """
+    rounds, models = scores.shape
+    sleeps = np.zeros((rounds, models), bool) if asleep is None else asleep
+    matrices = np.tile(np.eye(2), (models, 1, 1))
+    w = np.tile([1.0, 0.0], (models, 1))
+    squares, heaviest = np.zeros(models), 0.0
+    odds = Odds(w[:, 0], w[:, 1], squares, np.zeros(models), np.full(models, 1 / models), 0.0)
+    for t, (own, s, label) in enumerate(zip(_weights(scores, weight), scores, y, strict=True)):
+        awake = ~sleeps[t]
+        f = odds.each(s[np.newaxis])[0]
+        p, likely = _sigmoid(f), _sigmoid(label * f)
+        charge = -np.log(likely[awake] @ odds.shares[awake] / odds.shares[awake].sum())
+        losses = odds.losses + own * np.where(awake, -np.log(likely), charge)
+        z = np.column_stack([_in_units(s[np.newaxis], odds.squares)[0], np.ones(models)])
+        part = own / max(own, heaviest) * awake
+        matrices += (part * np.maximum(p * (1 - p), 1e-3))[:, np.newaxis, np.newaxis] * z[:, :, None] * z[:, None, :]
+        gradient = (part * label * _sigmoid(-label * f))[:, np.newaxis] * z
+        w = w + np.linalg.solve(matrices, gradient[:, :, np.newaxis])[:, :, 0]
+        most = np.where(squares > 0, 1e4 * squares, inf)
+        squares = (t * squares + np.where(awake, np.minimum(s**2, most), squares)) / (t + 1)
+        wrong = label * s[awake] <= 0
+        heaviest = max(heaviest, own) if wrong.any() and not wrong.all() else heaviest
+        rate = min(1.0, np.sqrt(2 * log(models) / (t + 1))) / heaviest if heaviest else 0.0
+        shares = np.exp(-rate * (losses - losses.min()))
+        odds = Odds(w[:, 0], w[:, 1], squares, losses, shares / shares.sum(), odds.mixed + own * charge)
+    return odds
+
+
+def _sigmoid(f: Matrix) -> Matrix:
+    found: Matrix = 1 / (1 + np.exp(-f))
+    return found
+
+
+def _in_units(scores: Matrix, squares: Vector) -> Matrix:
+    """Return scores in units of their root mean square, clipped to 10; 0 where all were zero."""
+    found: Matrix = np.clip(scores / np.sqrt(np.where(squares > 0, squares, inf)), -10, 10)
+    return found
 
 
 def _centered(scores: Matrix) -> Matrix:

@@ -32,6 +32,11 @@ typedef struct {
     double *awake, *charged, *slept, *before, *since, *behind;
 } Naps;
 
+/* The calibration of each model of two classes, its log loss and its share (see odds.pyx). */
+typedef struct {
+    double *slope, *offset, *h00, *h01, *h11, *losses, *shares;
+} Calibrations;
+
 typedef struct {
     /* sum_m v_m sign(s_m), with +1 for 0 */
     double (*tally)(const double *s, const double *v, ptrdiff_t n);
@@ -57,13 +62,18 @@ typedef struct {
 
     /* squares += min(s^2, share squares), or if they are 0 s^2; those of sleeping models are multiplied by `growth` */
     void (*units)(const double *s, const double *awake, double share, double growth, ptrdiff_t n, double *squares);
-    /* losses += 2 where sign (s - row) < 0, and 1 where it is 0 */
-    void (*compare)(const double *s, const double *row, double sign, ptrdiff_t n, double *losses);
     /* ranks += scale losses; sleeping models have the mean loss of the others */
     void (*rank)(const double *losses, const double *awake, double scale, ptrdiff_t n, double *ranks);
     /* sum_m q_m s_m / (u_m + |s_m|) with u_m = sqrt(squares_m / count), q the shares of models that are awake */
     double (*grade)(const double *s, const double *awake, const double *shares, const double *squares, double count,
                     ptrdiff_t n);
+    /* ln(sum_m q_m p_m / sum_m q_m (1 - p_m)) over models that are awake, q their shares and p their probabilities */
+    double (*pool)(const Calibrations *of, const double *s, const double *awake, const double *squares, double count,
+                   ptrdiff_t n);
+    /* A Newton step of each calibration on its log loss for y in {-1, +1}, times `part`; losses += weight times the log
+       loss, or `charge` for sleeping models */
+    void (*calibrate)(const Calibrations *of, const double *s, const double *awake, const double *squares, double count,
+                      double y, double part, double weight, double charge, ptrdiff_t n);
 } Votes;
 
 /* Return the functions for this CPU. */

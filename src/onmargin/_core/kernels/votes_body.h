@@ -163,15 +163,6 @@ TARGET static void NAME(units)(const double *s, const double *awake, double shar
     }
 }
 
-TARGET static void NAME(compare)(const double *s, const double *row, double sign, ptrdiff_t n, double *losses)
-{
-    const V none = {0}, one = none + 1, two = none + 2;
-    for (ptrdiff_t k = 0; k < n; k += LANES) {
-        const V ahead = sign * (NAME(get)(s + k) - NAME(get)(row + k));
-        NAME(put)(losses + k, NAME(get)(losses + k) + PICK(ahead < 0, two, PICK(ahead == 0, one, none)));
-    }
-}
-
 TARGET static void NAME(rank)(const double *losses, const double *awake, double scale, ptrdiff_t n, double *ranks)
 {
     V total = {0}, count = {0};
@@ -202,9 +193,61 @@ TARGET static double NAME(grade)(const double *s, const double *awake, const dou
     return NAME(added)(total) / NAME(added)(sum);
 }
 
+/* The score in units of its root mean square, clipped to 10, and the log odds f, clipped to 30; e is exp(-|f|). */
+TARGET VEC_INLINE V NAME(log_odds)(const Calibrations *of, const double *s, const double *squares, double part,
+                                   ptrdiff_t k, V *x, V *e)
+{
+    const V none = {0}, most = none + 10, limit = none + 30, square = NAME(get)(squares + k);
+    const V z = PICK(square > 0, NAME(get)(s + k) / NAME(root)(square * part), none);
+    *x = PICK(z > -most, PICK(z < most, z, most), -most);
+    const V g = NAME(get)(of->slope + k) * *x + NAME(get)(of->offset + k);
+    const V f = PICK(g > -limit, PICK(g < limit, g, limit), -limit);
+    *e = NAME(exponential)(PICK(f < 0, f, -f));
+    return f;
+}
+
+TARGET static double NAME(pool)(const Calibrations *of, const double *s, const double *awake, const double *squares,
+                                double count, ptrdiff_t n)
+{
+    const V none = {0}, one = none + 1;
+    const double part = count > 0 ? 1 / count : 0;
+    V with = none, against = none;
+    for (ptrdiff_t k = 0; k < n; k += LANES) {
+        V x, e;
+        const V f = NAME(log_odds)(of, s, squares, part, k, &x, &e);
+        const V share = NAME(get)(of->shares + k) * NAME(get)(awake + k) / (1 + e);
+        with += share * PICK(f < 0, e, one);
+        against += share * PICK(f < 0, one, e);
+    }
+    return log(NAME(added)(with) / NAME(added)(against));
+}
+
+TARGET static void NAME(calibrate)(const Calibrations *of, const double *s, const double *awake, const double *squares,
+                                   double count, double y, double part, double weight, double charge, ptrdiff_t n)
+{
+    const V none = {0}, flat = none + 1e-3;
+    const double unit = count > 0 ? 1 / count : 0;
+    for (ptrdiff_t k = 0; k < n; k += LANES) {
+        V x, e;
+        const V f = NAME(log_odds)(of, s, squares, unit, k, &x, &e), likely = 1 / (1 + e), unlikely = e * likely;
+        const V right = PICK(y * f < 0, unlikely, likely), wrong = PICK(y * f < 0, likely, unlikely);
+        const V active = NAME(get)(awake + k), loss = NAME(get)(of->losses + k);
+        const V more = PICK(active != 0, -weight * NAME(logarithm)(right), none + charge);
+        NAME(put)(of->losses + k, NAME(capped)(loss + more));
+        const V curve = part * active * NAME(larger)(likely * unlikely, flat), step = part * active * y * wrong;
+        const V h00 = NAME(get)(of->h00 + k) + curve * x * x, h01 = NAME(get)(of->h01 + k) + curve * x;
+        const V h11 = NAME(get)(of->h11 + k) + curve, scale = step / (h00 * h11 - h01 * h01);
+        NAME(put)(of->h00 + k, h00);
+        NAME(put)(of->h01 + k, h01);
+        NAME(put)(of->h11 + k, h11);
+        NAME(put)(of->slope + k, NAME(get)(of->slope + k) + scale * (h11 * x - h01));
+        NAME(put)(of->offset + k, NAME(get)(of->offset + k) + scale * (h00 - h01 * x));
+    }
+}
+
 static const Votes NAME(votes) = {
-    NAME(tally), NAME(margins), NAME(suffer),  NAME(charge), NAME(least), NAME(weigh), NAME(share),
-    NAME(due),   NAME(units),   NAME(compare), NAME(rank),   NAME(grade),
+    NAME(tally), NAME(margins), NAME(suffer), NAME(charge), NAME(least), NAME(weigh),     NAME(share),
+    NAME(due),   NAME(units),   NAME(rank),   NAME(grade),  NAME(pool),  NAME(calibrate),
 };
 
 #include "lanes_end.h"

@@ -1,12 +1,14 @@
 """Graded scores of a vote."""
 
 from onmargin._core.round cimport Round
+from onmargin._core.several.odds cimport Odds
 
 
 cdef class Grading:
     cdef Py_ssize_t n, padded, width
     cdef tuple owners
-    # Per model:
+    cdef Odds odds        # of two classes; otherwise None
+    # Per model, with ranking losses only for more than two classes:
     cdef double* squares  # sums of squared scores
     cdef double* ranks    # ranking losses
     cdef double* losses   # ranking losses of the round
@@ -20,7 +22,10 @@ cdef class Grading:
     cdef bint stale       # whether the shares are out of date
 
     cdef double mean_of(self, const double* s) noexcept nogil
-    cdef void observe(self, const Round* r, const double* s, const double* awake) noexcept nogil
+    cdef void observe(
+        self, const Round* r, const double* s, const double* awake, bint all_awake, double heaviest
+    ) noexcept nogil
+    cdef void judge(self, const Round* r, const double* s, const double* awake) noexcept nogil
     cdef double rarity(self, Py_ssize_t label) noexcept nogil
     cdef void take_units(self, const double* s, const double* awake) noexcept nogil
     cdef Py_ssize_t compare(self, const double* s, Py_ssize_t label) noexcept nogil

@@ -4,16 +4,18 @@ import numpy as np
 
 from onmargin._core.restore import fill, zeros
 
-from libc.math cimport INFINITY, fabs, sqrt
+from libc.math cimport INFINITY, copysign, exp, fabs, sqrt
 from libc.string cimport memcpy, memset
 
 from onmargin._core.round cimport Round, finite
 from onmargin._core.rows cimport address
+from onmargin._core.several.odds cimport Odds
 from onmargin._core.several.votes cimport Votes, votes_for, votes_padded
 
 cdef const Votes* votes_of = votes_for()
 
-# The lead of the voted class, as a fraction of its votes, if another class has the best graded score.
+# The lead of the voted class if another class has the best graded score: of two classes the largest one, of more as a
+# fraction of its votes.
 cdef double LITTLE = 1e-6
 # How fast the share of a model falls with its ranking loss.
 cdef double RATE = 0.2
@@ -24,25 +26,25 @@ cdef double THOROUGH = 4096
 
 
 cdef class Grading:
-    """Graded scores that can rank examples, instead of votes: sum_m q_m z / (1 + |z|).
+    """Graded scores that can rank examples, instead of votes.
 
-    z are the centered scores of model m, divided by their root mean square so far. q_m is proportional to exp(-RATE
-    R_m / W), where R_m is the ranking loss of the model: in each round its scores are compared with those of some
-    recent rounds of other labels, and its loss is the fraction of pairs in the wrong order, times the weight of the
-    example. W is the largest weight (see `Hedge`). Where one half of the labels is rare, all rounds of the other
-    are compared with the same few: they count n_rare / n_frequent, so that a model is charged by how many rare
-    examples there were. Of two classes there is one score, which must be higher for the second; of more, the score
-    of the label of either round must be higher in that round, and both count half.
+    Of two classes they are the log odds of the second (see `Odds`). Of more they are sum_m q_m z / (1 + |z|), where z
+    are the centered scores of model m, divided by their root mean square so far. q_m is proportional to exp(-RATE R_m /
+    W), where R_m is the ranking loss of the model: in each round its scores are compared with those of some recent
+    rounds of other labels, and its loss is the fraction of pairs in the wrong order, times the weight of the example.
+    The score of the label of either round must be higher in that round, and both count half. W is the largest weight
+    (see `Hedge`). Where one half of the labels is rare, all rounds of the other are compared with the same few: they
+    count n_rare / n_frequent, so that a model is charged by how many rare examples there were. Sleeping models have no
+    share, and their ranking loss is the mean of the others.
 
-    The scores are changed as little as possible if their best class is not that of the votes. Sleeping models have
-    no share, and their ranking loss is the mean of the others.
+    The scores are changed as little as possible if their best class is not that of the votes.
     """
 
     def __init__(self, Py_ssize_t n, Py_ssize_t width):
-        cdef Py_ssize_t padded = votes_padded(n), size = 2 * KEPT * (1 + n * width)
+        cdef Py_ssize_t padded = votes_padded(n), size = 2 * KEPT * (1 + n * width) if width > 1 else 0
         self.n, self.padded, self.width = n, padded, width
-        # Comparisons with the last kept round read beyond it.
-        self.owners = np.zeros((4, padded)), zeros(size + padded - n), zeros(width)
+        self.odds = Odds(n) if width == 1 else None
+        self.owners = np.zeros((4, padded)), zeros(size), zeros(width)
         self.squares = <double*>address(self.owners[0], "d", 4 * padded, writable=True)
         self.owners[0][1, n:] = np.inf  # padding has no share
         self.ranks, self.losses = self.squares + padded, self.squares + 2 * padded
@@ -52,36 +54,44 @@ cdef class Grading:
 
     def kept_rounds(self):
         """Return the rounds kept for comparisons."""
-        size = 1 + self.n * self.width
-        return self.owners[1][:2 * KEPT * size].reshape(2 * KEPT, size)
+        return self.owners[1].reshape(2 * KEPT, 1 + self.n * self.width)
 
     def state(self):
-        """Return the sums of squared scores, the ranking losses, and the rounds kept for comparisons.
+        """Return the sums of squared scores, and the state of `Odds`, or ranking losses and the rounds kept to compare.
 
         The number of squared scores follows their sums; the numbers of rounds, and of those kept for even and odd
         labels, follow the ranking losses.
         """
         squares, ranks = self.owners[0][:2, :self.n]
-        return {
-            "squares": np.append(squares, self.count),
+        sums = {"squares": np.append(squares, self.count)}
+        if self.odds is not None:
+            return sums | self.odds.state()
+        return sums | {
             "ranks": np.append(ranks, [self.rounds, self.kept[0], self.kept[1]]),
             "recent": self.kept_rounds(),
         }
 
     def __setstate__(self, state):
-        squares, ranks = np.zeros(self.n + 1), np.zeros(self.n + 3)
-        recent = self.kept_rounds()
-        recent[...] = 0
+        squares = np.zeros(self.n + 1)
         if "squares" in state:
             fill(squares, state, "squares")
+        self.owners[0][0, :self.n], self.count = squares[:-1], squares[-1]
+        if self.odds is None:
+            self.restore_ranks(state)
+        else:
+            self.odds.restore(state, self.count, state.get("heaviest", 1.0))
+
+    def restore_ranks(self, state):
+        """Set the ranking losses and the rounds kept for comparisons."""
+        ranks, recent = np.zeros(self.n + 3), self.kept_rounds()
+        recent[...] = 0
         if "ranks" in state:
             fill(ranks, state, "ranks")
             # Rounds with fewer classes or other models cannot be compared.
             if "recent" in state and np.shape(state["recent"]) == recent.shape:
                 fill(recent, state, "recent")
-        else:  # a file of an earlier version: shares are the cubes of the vote weights
+        else:  # two classes before, or a file of an earlier version: shares are the cubes of the vote weights
             ranks[:self.n] = -3 * np.log(np.maximum(state["weights"], 1e-100)) / RATE
-        self.owners[0][0, :self.n], self.count = squares[:-1], squares[-1]
         self.owners[0][1, :self.n] = ranks[:-3]
         self.rounds, self.kept[0], self.kept[1] = np.clip(np.nan_to_num(ranks[-3:]), 0, 2**53)
         self.stale = True
@@ -94,17 +104,25 @@ cdef class Grading:
             sum += s[c]
         return sum / self.width
 
-    cdef void observe(self, const Round* r, const double* s, const double* awake) noexcept nogil:
-        """Learn from the scores of all models in a round, and its label."""
-        cdef Py_ssize_t seen = <Py_ssize_t>self.rounds
-        cdef Py_ssize_t label = r.y[0] > 0 if self.width == 1 else <Py_ssize_t>r.y[0]
-        cdef Py_ssize_t pairs
-        cdef double counts
+    cdef void observe(self, const Round* r, const double* s, const double* awake, bint all_awake,
+                      double heaviest) noexcept nogil:
+        """Learn from the scores of all models in a round, and its label; `heaviest` is the largest weight before."""
+        if self.odds is None:
+            self.take_units(s, awake)
+            self.judge(r, s, awake)
+            return
+        if r.n_y == 1:
+            self.odds.observe(s, awake, all_awake, self.squares, self.count, r.y[0], r.weight, heaviest)
         self.take_units(s, awake)
+
+    cdef void judge(self, const Round* r, const double* s, const double* awake) noexcept nogil:
+        """Add the ranking losses of a round."""
+        cdef Py_ssize_t seen = <Py_ssize_t>self.rounds, label = <Py_ssize_t>r.y[0], pairs
+        cdef double counts
         self.rounds += 1
         if seen >= THOROUGH and seen & 48:
             return
-        if r.n_y != 1 or not 0 <= label < max(self.width, 2):
+        if r.n_y != 1 or not 0 <= label < self.width:
             return
         pairs = self.compare(s, label)
         if pairs > 0:
@@ -145,18 +163,15 @@ cdef class Grading:
         """Set the losses, 2 per pair in the wrong order and 1 per tie; return the number of pairs."""
         cdef Py_ssize_t i, m, other, pairs = 0, size = 1 + self.n * self.width
         cdef const double* row
-        cdef double ahead, sign = 1 if label == 1 else -1
+        cdef double ahead
         memset(self.losses, 0, self.padded * sizeof(double))
         for i in range(2 * KEPT):
             row = self.recent + i * size
             other = <Py_ssize_t>row[0] - 1
-            if other < 0 or other == label or other >= max(self.width, 2):
+            if other < 0 or other == label or other >= self.width:
                 continue
             pairs += 2
             row += 1
-            if self.width == 1:
-                votes_of.compare(s, row, sign, self.padded, self.losses)
-                continue
             for m in range(self.n):
                 ahead = s[m * self.width + label] - row[m * self.width + label]
                 self.losses[m] += (ahead < 0) + 0.5 * (ahead == 0)
@@ -212,12 +227,14 @@ cdef class Grading:
         cdef double mean, unit, z, share, sum = 0, top = -INFINITY
         if self.count == 0:
             return  # files of version 0.1 do not have the units of scores
+        if self.odds is not None:
+            top = self.odds.pooled(s, awake, self.squares, self.count, heaviest)
+            if (top >= 0) != (votes[0] >= 0):  # in the order of the odds on both sides of 0
+                top = copysign(LITTLE * exp(-fabs(top)), -top)
+            votes[0] = top
+            return
         if self.stale or self.heaviest != heaviest:
             self.refresh(heaviest)
-        if self.width == 1:
-            top = votes_of.grade(s, awake, self.shares, self.squares, self.count, self.padded)
-            votes[0] = top if (top >= 0) == (votes[0] >= 0) else LITTLE * votes[0]
-            return
         memset(self.grades, 0, self.width * sizeof(double))
         for m in range(self.n):
             sum += awake[m] * self.shares[m]

@@ -288,7 +288,9 @@ cdef class Several(Task):
         if self.grading is not None:
             self.compare(r, &own)
         if self.grading is not None and not r.seen:
-            self.grading.observe(r, self.s, self.votes.naps_of.awake)
+            self.grading.observe(
+                r, self.s, self.votes.naps_of.awake, self.votes.sleepers == 0, self.votes.heaviest
+            )
         if self.scale is not None:
             self.scale.measure(r)
             r.unit = self.scale.unit()

@@ -17,6 +17,16 @@ cdef extern from "votes.h" nogil:
         double* since    # rounds since it fell asleep or woke up, or was last checked
         double* behind   # its loss minus that of the vote in these rounds
 
+    ctypedef struct Calibrations:
+        # Of f = slope x + offset, the log odds of a model with the score x in units of its root mean square:
+        double* slope
+        double* offset
+        double* h00     # the matrix of the Newton steps
+        double* h01
+        double* h11
+        double* losses  # total log loss
+        double* shares  # up to a factor
+
     ctypedef struct Votes:
         double (*tally)(const double* s, const double* v, Py_ssize_t n) noexcept nogil
         void (*margins)(
@@ -41,13 +51,20 @@ cdef extern from "votes.h" nogil:
         void (*units)(
             const double* s, const double* awake, double share, double growth, Py_ssize_t n, double* squares
         ) noexcept nogil
-        void (*compare)(const double* s, const double* row, double sign, Py_ssize_t n, double* losses) noexcept nogil
         void (*rank)(
             const double* losses, const double* awake, double scale, Py_ssize_t n, double* ranks
         ) noexcept nogil
         double (*grade)(
             const double* s, const double* awake, const double* shares, const double* squares, double count,
             Py_ssize_t n
+        ) noexcept nogil
+        double (*pool)(
+            const Calibrations* of, const double* s, const double* awake, const double* squares, double count,
+            Py_ssize_t n
+        ) noexcept nogil
+        void (*calibrate)(
+            const Calibrations* of, const double* s, const double* awake, const double* squares, double count, double y,
+            double part, double weight, double charge, Py_ssize_t n
         ) noexcept nogil
 
     Py_ssize_t votes_padded(Py_ssize_t n)
