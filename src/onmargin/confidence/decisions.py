@@ -37,6 +37,10 @@ class Decisions(JudgingWrapper):
     With probabilities p, the expected cost of class j is ``sum_i p_i cost[i, j]``. With `abstain`, no class is
     predicted if the least expected cost is greater than `abstain`; without `cost`, if ``1 - max p > abstain``.
 
+    Use it if mistakes have different costs that are known when predicting, or if people take over doubtful cases. The
+    costs are as expected only if the probabilities are right; costs that are known in training can also be given to
+    ``PassiveAggressiveClassifier``.
+
     Parameters
     ----------
     model : object

@@ -19,6 +19,9 @@ class SelectiveSampler(Wrapper):
     where m is the margin, the difference of the two highest scores, and d the root mean square of the margins so far.
     Uncertain examples are queried often, others rarely.
 
+    Use it if labels cost more than predictions. Do not use the probabilities or the totals of its model as estimates
+    for the whole stream: the queried examples are the hard ones.
+
     Parameters
     ----------
     model : object

@@ -21,6 +21,10 @@ class PredictionSets(JudgingWrapper):
     covered is within ``(1 + rate) / (rate * T)`` of `coverage`, for any sequence of examples and any model. A better
     model has smaller sets.
 
+    Use it if a prediction may be a short list of candidates and the right label must be among them in a given fraction
+    of the cases, also if the stream drifts. It needs labels that keep arriving. For independent examples and a model
+    that does not change, split conformal prediction has steadier sets.
+
     Parameters
     ----------
     model : object

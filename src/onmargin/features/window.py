@@ -28,6 +28,9 @@ class WindowFeatures:
     own tag is NOUN. A slice takes a part of a word: "w[0][-3:]" is its last three letters. A template that reaches
     beyond the sentence gives no feature; the first and the last token have the features "first" and "last".
 
+    Use it for tokens that have columns, such as those of CoNLL files. Tokens that are already lists of feature names or
+    dicts, as for CRFsuite, go to :class:`onmargin.SequenceTagger` as they are.
+
     Parameters
     ----------
     columns : sequence of str, default=("w", "pos")

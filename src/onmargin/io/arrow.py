@@ -61,6 +61,20 @@ def read_arrow(
     A few bytes can expand to a large table. Strings that rows share are copied for a few rows at a time, and a Parquet
     file whose rows take more than `max_record` bytes on average is not decompressed. The unit of decompression is a
     page of a Parquet file (at most 2 GB) or a batch of rows of an Arrow file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import pyarrow, pyarrow.parquet
+    >>> from onmargin.io import read_arrow
+    >>> table = pyarrow.table({"length": [3.5, None], "town": ["Ulm", "Bonn"], "buys": ["yes", "no"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "people.parquet")
+    ...     pyarrow.parquet.write_table(table, path)
+    ...     for record in read_arrow(path, label="buys"):
+    ...         print(record.y, record.x)
+    yes {'length': 3.5, 'town': 'Ulm'}
+    no {'town': 'Bonn'}
     """
 
     if block < 1:

@@ -50,6 +50,20 @@ def read_folder(
     ------
     ReadError
         During iteration, if a text is not in that encoding. The error names the file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from onmargin.io import read_folder
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for label, text in ("ham", "lunch at noon"), ("spam", "cheap pills"):
+    ...         os.mkdir(os.path.join(folder, label))
+    ...         with open(os.path.join(folder, label, "1.txt"), "w") as file:
+    ...             _ = file.write(text)
+    ...     for record in read_folder(folder):
+    ...         print(record.y, record.x)
+    ham lunch at noon
+    spam cheap pills
     """
     try:
         codecs.lookup(encoding)

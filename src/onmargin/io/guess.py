@@ -65,6 +65,17 @@ def guess_format(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
         If the file is empty, damaged or in none of these formats.
     OSError
         If the file cannot be read.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from onmargin.io import guess_format
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rows")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("+1 1:0.5 3:1\\n-1 2:1.5\\n")
+    ...     print(guess_format(path))
+    svmlight
     """
     path = os.fspath(path)
     if os.path.isdir(path):

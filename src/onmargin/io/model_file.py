@@ -265,6 +265,22 @@ def load(path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None =
     See Also
     --------
     save : Save a model to a file.
+
+    Examples
+    --------
+    A parameter that a file cannot hold, here a function, is passed again:
+
+    >>> import onmargin, os, tempfile
+    >>> from onmargin import ClassFeatureClassifier
+    >>> def phi(x, label):
+    ...     return [value * label for value in x]
+    >>> model = ClassFeatureClassifier(phi=phi).partial_fit([[1.0, 2.0], [2.0, 0.5]], [-1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "pairs.safetensors")
+    ...     onmargin.save(model, path)
+    ...     again = onmargin.load(path, parameters={"phi": phi})
+    >>> again.totals_ == model.totals_
+    True
     """
     return load_with_notes(path, parameters=parameters)[0]
 
@@ -292,6 +308,18 @@ def load_with_notes(
     ------
     ModelFileError, OSError
         As `load` does.
+
+    Examples
+    --------
+    >>> import onmargin, os, tempfile
+    >>> from onmargin.io import load_with_notes
+    >>> model = onmargin.PassiveAggressiveClassifier().partial_fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "spam.safetensors")
+    ...     onmargin.save(model, path, notes={"trained on": "mail of May"})
+    ...     model, notes = load_with_notes(path)
+    >>> notes
+    {'trained on': 'mail of May'}
     """
     path = os.fspath(path)
     try:

@@ -48,6 +48,8 @@ class Engine(Protocol):
 class LocalEngine:
     """Engine that runs worker processes on this machine.
 
+    Use it for the cores of one machine; :class:`RayEngine` is for several machines.
+
     The processes are started on first use and kept between calls of `map`. If a worker or the fork server dies, for
     example because memory runs out, the pool is rebuilt and unfinished calls are repeated. The workers end when this
     process ends, even if it is killed, and remove its temporary files.
