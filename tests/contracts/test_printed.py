@@ -13,7 +13,7 @@ from onmargin.evaluate import progressive
 random = np.random.default_rng(0)
 X = random.standard_normal((60, 4))
 CODES = (X[:, 0] + 0.3 * random.standard_normal(60) > 0).astype(int)
-CURVED = ("curved", "ferns", "neighbors")
+CURVED = ("curved", "ferns", "forest", "neighbors")
 
 
 def test_table_of_a_sweep():

@@ -21,6 +21,8 @@ PAPERS = {
     "ADAHEDGE",
     "FERNS",
     "KNN",
+    "FOREST",
+    "EXTRA",
     "SLEEPING",
     "FIXED-SHARE",
     "ADWIN",

@@ -192,14 +192,16 @@ def test_curved_boundaries_are_learned():
 def test_rows_of_many_features_have_no_curved_experts():
     X = np.random.default_rng(0).normal(size=(10, 301))
     names = AutoClassifier().partial_fit(X, np.arange(10) % 2).experts_.names
-    assert not any(word in name for word in ("curved", "ridge", "ferns", "neighbors") for name in names)
+    assert not any(word in name for word in ("curved", "ridge", "ferns", "forest", "neighbors") for name in names)
 
 
 def test_weights_are_those_of_a_linear_expert():
     random = np.random.default_rng(0)
     X = random.normal(size=(2000, 2))
     model = AutoClassifier().partial_fit(X, (X[:, 0] * X[:, 1] > 0).astype(int))
-    assert any(word in model.experts_.names[model.experts_.leader] for word in ("curved", "ferns", "neighbors"))
+    assert any(
+        word in model.experts_.names[model.experts_.leader] for word in ("curved", "ferns", "forest", "neighbors")
+    )
     assert model.coef_.shape == (1, 2)
     model.retire(1)
     with pytest.raises(AttributeError, match="no expert that is left weighs features"):

@@ -79,6 +79,7 @@ TWINS = {
     "Expansion": "play_kernel",
     "Featureless": "levels",
     "Ferns": "ferns",
+    "Forest": "forest",
     "Forgetron": "forgetron",
     "Fourier": "fourier",
     "GradientAdaptive": "GradientAdaptive",

@@ -18,14 +18,14 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
 
     The experts are of different kinds: passive-aggressive learners, plain and in two adaptive metrics, gradient descent
     on the hinge and on the logistic loss, AROW, SCW, AROW with forgetting, for drifting targets, and the majority
-    class. There are ten experts for sparse rows. For dense rows there are up to 23, most of which learn from
-    standardized features, with the statistics of the rows before; five of them are nonlinear: ridge regression on
-    random Fourier features, for smooth boundaries, logistic regression on random ferns, for boundaries that are
-    parallel to the axes, and nearest neighbors among the last rows. The first rows decide which experts are used. The
-    vote of an expert has the weight :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` is its number of mistakes so
-    far and :math:`\eta \le 0.2` decreases as slowly as the stream allows (AdaHedge): if one expert is clearly best, it
-    decides alone. The class with the highest mean of the experts' scaled scores, with the same weights, predicts
-    instead if it was wrong less often so far.
+    class. There are ten experts for sparse rows. For dense rows there are up to 24, most of which learn from
+    standardized features, with the statistics of the rows before; six of them are nonlinear: ridge regression on random
+    Fourier features, for smooth boundaries, logistic regression on random ferns and a random forest of the last rows,
+    for boundaries that are parallel to the axes, and nearest neighbors among the last rows. The first rows decide which
+    experts are used. The vote of an expert has the weight :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` is its
+    number of mistakes so far and :math:`\eta \le 0.2` decreases as slowly as the stream allows (AdaHedge): if one
+    expert is clearly best, it decides alone. The class with the highest mean of the experts' scaled scores, with the
+    same weights, predicts instead if it was wrong less often so far.
 
     Use it first, and as the baseline for models that you tune yourself; tables need not be scaled. The nonlinear
     experts take most of the time: leave them out with ``experts="linear"`` if speed matters more than nonlinear
@@ -102,12 +102,12 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
 
     The experts are the last target, the running mean, passive-aggressive learners, plain and in two adaptive metrics,
     AROW with several values of r, one of them with forgetting, and ridge regression: eight for sparse rows, and up to
-    seventeen for dense rows, most of which learn from standardized features, with the statistics of the rows before;
-    three of them are nonlinear: ridge regression on random Fourier features, and nearest neighbors among the last rows.
-    The first rows decide which experts are used. All experts learn the difference between a target and the first
-    target, and none depends on the units of the target. The prediction is the weighted mean of theirs, with the
-    weights :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` is the sum of the absolute errors of an expert so far
-    and :math:`\eta` decreases as slowly as the stream allows (AdaHedge).
+    eighteen for dense rows, most of which learn from standardized features, with the statistics of the rows before;
+    four of them are nonlinear: ridge regression on random Fourier features, a random forest of the last rows, and
+    nearest neighbors among them. The first rows decide which experts are used. All experts learn the difference between
+    a target and the first target, and none depends on the units of the target. The prediction is the weighted mean of
+    theirs, with the weights :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` is the sum of the absolute errors of
+    an expert so far and :math:`\eta` decreases as slowly as the stream allows (AdaHedge).
 
     Use it first, and as the baseline for models that you tune yourself; tables need not be scaled. The nonlinear
     experts take most of the time: leave them out with ``experts="linear"`` if speed matters more, or switch to the

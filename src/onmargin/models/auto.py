@@ -37,10 +37,10 @@ class AutoClassifierOptions:
     Parameters
     ----------
     experts : {"all", "linear"}, default="all"
-        Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, five nonlinear
-        ones (on random Fourier features, on random ferns, and nearest neighbors), which take most of the time. "linear"
-        leaves out the nonlinear experts. On shards and with hashed names only the experts for sparse rows are used,
-        which are linear.
+        Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, six nonlinear
+        ones (on random Fourier features, on random ferns, a forest, and nearest neighbors), which take most of the
+        time. "linear" leaves out the nonlinear experts. On shards and with hashed names only the experts for sparse
+        rows are used, which are linear.
     drift : bool, default=True
         Whether the target may drift, as on most streams: if True, some experts forget earlier examples to follow it.
         Set it to False if the order of the examples means nothing and the model must predict old and new examples
@@ -93,9 +93,9 @@ class AutoRegressorOptions:
     Parameters
     ----------
     experts : {"all", "linear"}, default="all"
-        Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, nonlinear ones on
-        random Fourier features and nearest neighbors, which take most of the time. "linear" leaves out the nonlinear
-        experts. On shards and with hashed names only the experts for sparse rows are used, which are linear.
+        Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, nonlinear ones (on
+        random Fourier features, a forest, and nearest neighbors), which take most of the time. "linear" leaves out the
+        nonlinear experts. On shards and with hashed names only the experts for sparse rows are used, which are linear.
     drift : bool, default=True
         Whether the target may drift, as on most streams: if True, some experts forget earlier examples to follow it.
         Set it to False if the order of the examples means nothing and the model must predict old and new examples

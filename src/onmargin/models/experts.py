@@ -12,6 +12,7 @@ import numpy as np
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.ferns import Ferns
+from onmargin._core.geometries.forest import Forest
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.neighbors import Neighbors
@@ -29,6 +30,8 @@ WAVES = 200
 FERNS = 100
 # Rows among which nearest neighbors are sought (see geometries/neighbors.pyx).
 KEPT_ROWS = 1024
+# Rows that trees are grown from, and nodes of all trees (see geometries/forest.pyx).
+FOREST_ROWS, FOREST_NODES = 4096, 24 * 1024
 # Largest number of features with curved experts: each feature enters every random feature.
 MOST_CURVED = 300
 # Largest number of features for which an expert keeps a matrix of features by features.
@@ -43,9 +46,9 @@ class Expert(NamedTuple):
     """An expert: its name, the kind of its weights, the name of its task, and its step.
 
     It may learn from standardized rows, from random Fourier features of these, with gamma = `curve` / n_features, and
-    from the cells of random ferns with `tests` tests each, or ask the nearest `neighbors`. An averaged expert learns
-    nothing: it averages the weights of the one before it. A level learns only from targets. An expert is left out if
-    rows have more than `most_features`, and dropped when records have more names.
+    from the cells of random ferns with `tests` tests each, ask the nearest `neighbors`, or grow a `forest`. An averaged
+    expert learns nothing: it averages the weights of the one before it. A level learns only from targets. An expert is
+    left out if rows have more than `most_features`, and dropped when records have more names.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Expert(NamedTuple):
     curve: float = 0.0
     tests: int = 0
     neighbors: bool = False
+    forest: bool = False
     most_features: float = inf
     level: bool = False
     forgets: bool = False  # whether it discounts earlier examples, to follow drift
@@ -69,8 +73,8 @@ class Expert(NamedTuple):
     def matrix_size(self, n_features: int) -> int:
         """Return how many numbers are kept beyond the weights of features.
 
-        They are for pairs of features or of waves, the waves, for the cells of ferns, per column, and for the rows
-        that neighbors are sought among.
+        They are for pairs of features or of waves, the waves, for the cells of ferns, per column, for the rows that
+        neighbors are sought among, and for those that trees are grown from, and their nodes.
         """
         if self.curve:
             return WAVES * (WAVES + n_features)
@@ -78,6 +82,8 @@ class Expert(NamedTuple):
             return 2 * FERNS << self.tests
         if self.neighbors:
             return KEPT_ROWS * (n_features // 2 + 2)
+        if self.forest:
+            return FOREST_ROWS * (n_features // 2 + 3) + 4 * FOREST_NODES
         return n_features**2 if self.most_features == MOST_CORRELATED else 0
 
     def on_standardized(self) -> "Expert":
@@ -111,7 +117,7 @@ class Experts(NamedTuple):
     unnamed: tuple[str, ...] = ()
 
     def linear(self) -> "Experts":
-        return self._without(lambda expert: expert.curve or expert.tests or expert.neighbors)
+        return self._without(lambda expert: expert.curve or expert.tests or expert.neighbors or expert.forest)
 
     def without_forgetting(self) -> "Experts":
         return self._without(attrgetter("forgets"))
@@ -141,6 +147,10 @@ def _on_ferns(kind: Kind, tests: int, n_features: int, n_columns: int, dtype: An
 
 def _neighbors(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
     return Neighbors(n_features, n_columns, dtype)
+
+
+def _forest(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
+    return Forest(n_features, n_columns, dtype)
 
 
 def _ridge(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
@@ -182,12 +192,22 @@ _NEIGHBORS = Expert(
     most_features=MOST_CURVED,
     forgets=True,  # all but the last rows
 )
+# On rows as they are: thresholds follow any scale, while means and deviations change as rows arrive.
+_FOREST = Expert(
+    "forest",
+    _forest,
+    "indicators",
+    Residual(),
+    forest=True,
+    most_features=MOST_CURVED,
+    forgets=True,  # all but the last rows
+)
 # As files of version 0.1 have it, whose metric takes each row in full.
 _EARLIER = Expert("adaptive, logistic descent", Adaptive, "probabilities", Proportional(0.3))
 
 # Experts for sparse rows and for tables are in the order in which columns of different kinds are packed (see
-# several/packed.pyx); experts for dense rows on standardized rows come last. Means of dense columns may be far from
-# zero, which costs every family many mistakes; but features that drift or are mostly zero are better not standardized.
+# several/packed.pyx); experts on standardized rows come last. Means of dense columns may be far from zero, which costs
+# every family many mistakes; but features that drift or are mostly zero are better not standardized.
 CLASSIFIERS = Experts(
     sparse=(
         _LOGISTIC,
@@ -208,6 +228,7 @@ CLASSIFIERS = Experts(
         _SCW,
         _TRACKER,
         _MAJORITY,
+        _FOREST,
         _PLAIN.on_standardized(),
         _HINGE.on_standardized(),
         _LOGISTIC.on_standardized(),
@@ -227,6 +248,7 @@ CLASSIFIERS = Experts(
         _NEIGHBORS,
     ),
     table=(
+        _FOREST,
         _LOGISTIC.on_standardized(),
         _FAST_LOGISTIC.on_standardized(),
         _HINGE.on_standardized(),
@@ -284,6 +306,7 @@ REGRESSORS = Experts(
         _NORMALIZED_PA,
         _FREE,
         _FOLLOWER,
+        _FOREST,
         _PA.on_standardized(),
         _ADAPTIVE_PA.on_standardized(),
         _NORMALIZED_PA.on_standardized(),
@@ -297,6 +320,7 @@ REGRESSORS = Experts(
         _NEIGHBORS,
     ),
     table=(
+        _FOREST,
         _ADAPTIVE_PA.on_standardized(),
         _NORMALIZED_PA.on_standardized(),
         _USUAL.on_standardized(),

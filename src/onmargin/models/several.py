@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from onmargin._core.geometries.changed import Changed
 from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.ferns import Ferns
+from onmargin._core.geometries.forest import Forest
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.neighbors import Neighbors
@@ -244,8 +245,8 @@ def packed_columns(columns: Sequence[Geometry]) -> list[Geometry]:
 class Model(NamedTuple):
     """The place of a model: its scores, geometry and columns, and the geometries that change its rows, outermost first.
 
-    A curved model learns from random Fourier features or ferns, or is nearest neighbors, and has no weights for the
-    features of the rows.
+    A curved model learns from random Fourier features or ferns, or is a forest or nearest neighbors, and has no weights
+    for the features of the rows.
     """
 
     place: int
@@ -255,7 +256,7 @@ class Model(NamedTuple):
 
     @property
     def curved(self) -> bool:
-        return isinstance(self.leaf, Neighbors) or any(isinstance(one, Fourier | Ferns) for one in self.before)
+        return isinstance(self.leaf, Forest | Neighbors) or any(isinstance(one, Fourier | Ferns) for one in self.before)
 
     @property
     def level(self) -> bool:
@@ -466,7 +467,7 @@ def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -
     coef: list[NDArray[Any] | None] = []
     intercept: list[NDArray[np.float64] | None] = []
     for leaf, its in groupby(models(geometry, task.width), attrgetter("leaf")):
-        mean = (None, None) if isinstance(leaf, Neighbors) else leaf.mean()
+        mean = (None, None) if isinstance(leaf, Forest | Neighbors) else leaf.mean()
         for model in its:
             weights, intercepts = (None, None) if model.curved else model.plain(*mean)
             coef.append(weights)

@@ -29,6 +29,7 @@ from onmargin.reference.additive import (
 from onmargin.reference.calibration import Calibration, calibrate
 from onmargin.reference.change import adaptive_window
 from onmargin.reference.ferns import ferns
+from onmargin.reference.forest import forest
 from onmargin.reference.hedge import (
     Hedged,
     Odds,
@@ -161,6 +162,7 @@ __all__ = [
     "even_mistakes",
     "ferns",
     "fixed",
+    "forest",
     "forgetron",
     "fourier",
     "graded",

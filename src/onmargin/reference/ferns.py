@@ -30,11 +30,11 @@ def ferns(X: Matrix, n_ferns: int, n_tests: int, seed: int = 0) -> Matrix:
 def _ranks(feature: int, tests: int, seed: int) -> NDArray[np.uint64]:
     """Return the place of a feature in the order of each test: a random number."""
     with np.errstate(over="ignore"):
-        own = _mixed(np.array([seed + (feature + 1) * 0x9E3779B97F4A7C15 & 2**64 - 1], np.uint64))
-        return _mixed(np.add(own, np.arange(tests), dtype=np.uint64, casting="unsafe"))
+        own = mixed(np.array([seed + (feature + 1) * 0x9E3779B97F4A7C15 & 2**64 - 1], np.uint64))
+        return mixed(np.add(own, np.arange(tests), dtype=np.uint64, casting="unsafe"))
 
 
-def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The finalizer of splitmix64."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

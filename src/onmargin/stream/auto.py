@@ -16,9 +16,9 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
 
     The experts are those of :class:`onmargin.AutoClassifier`: those for dense rows if examples are arrays, otherwise
     those for sparse rows. Dicts may be the records of a table. As long as they have few names, there are also
-    standardizing and nonlinear experts, for which an absent value is missing, not zero (see the page on automatic model
-    selection). The vote of an expert has the weight :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` is its
-    number of mistakes so far (AdaHedge).
+    standardizing and nonlinear experts, for most of which an absent value is missing, not zero (see the page on
+    automatic model selection). The vote of an expert has the weight :math:`p_m \propto \exp(-\eta M_m)`, where
+    :math:`M_m` is its number of mistakes so far (AdaHedge).
 
     Use it first where records arrive one by one and nothing is known about them. If a tenth of the time matters more,
     use the leading expert, which ``experts_`` names, or :class:`PassiveAggressiveClassifier`. With ``dtype="float32"``
@@ -71,10 +71,10 @@ class AutoRegressor(LinearRegressor, AutoRegressorOptions):
 
     The experts are those of :class:`onmargin.AutoRegressor`: those for dense rows if examples are arrays, otherwise
     those for sparse rows. Dicts may be the records of a table. As long as they have few names, there are also
-    standardizing and nonlinear experts, for which an absent value is missing, not zero (see the page on automatic model
-    selection). No expert depends on the units of the target. The prediction is the weighted mean of theirs, with the
-    weights :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` is the sum of the absolute errors of an expert so far
-    (AdaHedge).
+    standardizing and nonlinear experts, for most of which an absent value is missing, not zero (see the page on
+    automatic model selection). No expert depends on the units of the target. The prediction is the weighted mean of
+    theirs, with the weights :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` is the sum of the absolute errors of
+    an expert so far (AdaHedge).
 
     Use it first where records arrive one by one and nothing is known about them. Use
     :class:`PassiveAggressiveRegressor` if a tenth of the time matters more.

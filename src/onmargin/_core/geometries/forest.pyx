@@ -1,0 +1,524 @@
+"""A random forest of the rows that were learned last."""
+
+import numpy as np
+
+from onmargin._core.geometries.geometry import combined, float_type
+from onmargin._core.restore import fill, whole, zeros
+
+from libc.float cimport FLT_MAX
+from libc.math cimport ceil, sqrt
+from libc.stdint cimport int32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.round cimport HalfSpace, Round, finite
+from onmargin._core.rows cimport Row, address
+
+cdef enum:
+    TREES = 24
+    NODES = 1024        # of a tree, at most
+    DEEPEST = 24        # tests on the way to a leaf, at most
+    CUTS = 5            # thresholds that are tried per feature of a node
+    BUDGET = 500        # values that may be examined per learned row, on average, to grow trees
+    SHORTEST = 32       # rows, the fewest that are compared with earlier ones; this often losses are compared
+# Number of rows that are kept, by default.
+KEPT = 4096
+# By how many deviations recent losses must exceed earlier ones for a change of the concept.
+cdef double SURE = 3
+# Gains that differ by less are a tie, so that rounding does not decide.
+cdef double TIE = 1 + 1e-9
+
+
+cdef inline uint64_t mixed(uint64_t z) noexcept nogil:
+    """The finalizer of splitmix64: every bit of the result depends on all bits of z."""
+    z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
+    return z ^ (z >> 31)
+
+
+cdef inline float narrowed(double value) noexcept nogil:
+    return <float>max(min(value, FLT_MAX), -FLT_MAX)
+
+
+cdef struct Tree:
+    # Node k tests whether feature[k] is above threshold[k]: if not, child[k] follows, otherwise the node after that. A
+    # leaf has child[k] = 0. sums has the weights of the rows in each node, and their targets times their weights.
+    int32_t* feature
+    float* threshold
+    int32_t* child
+    double* sums
+
+
+cdef struct Split:
+    int32_t feature
+    float threshold
+    double gain
+
+
+cdef inline Py_ssize_t leaf_of(const Tree* tree, const float* x, Py_ssize_t stride) noexcept nogil:
+    """Return the leaf of a row, of which feature j is x[j * stride]."""
+    cdef Py_ssize_t k = 0
+    while tree.child[k]:
+        k = tree.child[k] + (x[tree.feature[k] * stride] > tree.threshold[k])
+    return k
+
+
+cdef class Forest(Geometry):
+    """The score of a column is the mean, over all trees, of the mean of its targets in the leaf of the row ([FOREST]).
+
+    A tree is grown from the last `n_kept` rows, one after the other in place of the oldest. A node is split where
+    the sum of squares of the targets about their means, summed over columns, becomes smallest: for classes that is
+    the Gini index. As in [EXTRA], all rows are used, and trees differ by chance: a node with v features that vary
+    among the rows tries sqrt(v) + 1 of them, and for each of these the values of CUTS of its rows as thresholds. The
+    threshold is then halfway to the next larger value. Nodes are split, breadth first, until all targets are equal.
+    Between two growths of a tree, its leaves count the rows that are learned.
+
+    Trees are grown often at first, then whenever the rows since the last one have paid for it: growing examines at
+    most BUDGET values per row on average. Deviation: the concept may change. If the mean of the squared residuals
+    in the last SHORTEST, 2 SHORTEST, ... rows exceeds that of the rows before them by more than SURE standard errors,
+    those before are not used any more, and all trees are dropped: a test of a few cuts of the window of [ADWIN].
+
+    Targets are moved as those of `Neighbors`: a move along a half-space of column c is the distance of its target from
+    its score. Rows that were learned in an earlier pass are not learned again.
+    """
+
+    cdef readonly Py_ssize_t n_kept
+    cdef readonly Py_ssize_t clock   # rows that were learned
+    cdef readonly Py_ssize_t first   # the first row since the last change of the concept
+    cdef readonly Py_ssize_t grown   # trees that were grown
+    cdef readonly Py_ssize_t dropped  # trees that were grown before the last change of the concept
+    cdef readonly Py_ssize_t due     # the row before which the next tree is grown
+    cdef readonly object rows        # n_features x n_kept
+    cdef readonly object targets     # n_kept x n_columns
+    cdef readonly object weights     # n_kept
+    cdef readonly object losses      # n_kept
+    cdef readonly object tested      # TREES x NODES
+    cdef readonly object thresholds  # TREES x NODES
+    cdef readonly object children    # TREES x NODES
+    cdef readonly object sums        # TREES x NODES x (1 + n_columns)
+    cdef tuple owners
+    cdef Py_ssize_t itemsize, width  # width is 1 + n_columns
+    cdef float* Z
+    cdef float* y
+    cdef double* w
+    cdef double* loss
+    cdef Tree trees
+    cdef float* x                    # the row of the round, its scores and its leaves
+    cdef double* last
+    cdef int32_t* leaf
+    cdef uint64_t random             # state of the random numbers of the tree that is grown
+    cdef Py_ssize_t examined         # values examined for it
+    cdef int32_t* varied             # features that vary
+    cdef int32_t* order              # the rows of each node are consecutive: order[start[k]:end[k]]
+    cdef int32_t* other_order
+    cdef double* carried             # their weights, and their targets times their weights
+    cdef double* other_carried
+    cdef int32_t* start
+    cdef int32_t* end
+    cdef int32_t* depth
+    cdef float* values               # of one feature in the rows of a node
+    cdef int32_t* parts              # and between which thresholds they lie
+    cdef double* histogram
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, Py_ssize_t n_kept=KEPT):
+        self.n_features = whole(n_features, "n_features")
+        self.n_columns = self.n_scores = whole(n_columns, "n_columns", least=1)
+        self.n_kept = whole(n_kept, "n_kept", least=2, most=2**24)
+        self.dtype = float_type(dtype)
+        self.itemsize = self.dtype.itemsize
+        self.n_spare = self.n_features + 1
+        self.width = self.n_columns + 1
+        self.rows = zeros((self.n_features, n_kept), np.float32)
+        self.targets, self.weights, self.losses = zeros((n_kept, n_columns), np.float32), zeros(n_kept), zeros(n_kept)
+        self.tested, self.children = zeros((TREES, NODES), np.int32), zeros((TREES, NODES), np.int32)
+        self.thresholds, self.sums = zeros((TREES, NODES), np.float32), zeros((TREES, NODES, self.width))
+        self.Z = <float*>address(self.rows, "f", self.n_features * n_kept, writable=True)
+        self.y = <float*>address(self.targets, "f", n_kept * n_columns, writable=True)
+        self.w = <double*>address(self.weights, "d", n_kept, writable=True)
+        self.loss = <double*>address(self.losses, "d", n_kept, writable=True)
+        self.trees.feature = <int32_t*>address(self.tested, "i", TREES * NODES, writable=True)
+        self.trees.threshold = <float*>address(self.thresholds, "f", TREES * NODES, writable=True)
+        self.trees.child = <int32_t*>address(self.children, "i", TREES * NODES, writable=True)
+        self.trees.sums = <double*>address(self.sums, "d", TREES * NODES * self.width, writable=True)
+        singles, numbers = zeros(self.n_features + 1 + n_kept, np.float32), zeros(
+            self.n_columns + 2 * n_kept * self.width + (CUTS + 1) * self.width
+        )
+        indices = zeros(TREES + self.n_features + 3 * n_kept + 3 * NODES, np.int32)
+        self.owners = singles, numbers, indices
+        self.x = <float*>address(singles, "f", len(singles), writable=True)
+        self.values = self.x + self.n_features + 1
+        self.last = <double*>address(numbers, "d", len(numbers), writable=True)
+        self.carried = self.last + self.n_columns
+        self.other_carried = self.carried + n_kept * self.width
+        self.histogram = self.other_carried + n_kept * self.width
+        self.leaf = <int32_t*>address(indices, "i", len(indices), writable=True)
+        self.varied = self.leaf + TREES
+        self.order = self.varied + self.n_features
+        self.other_order = self.order + n_kept
+        self.parts = self.other_order + n_kept
+        self.start = self.parts + n_kept
+        self.end = self.start + NODES
+        self.depth = self.end + NODES
+
+    def __reduce__(self):
+        return type(self), (self.n_features, self.n_columns, self.dtype.name, self.n_kept), self.state()
+
+    def state(self):
+        """Return the learned numbers and arrays by name."""
+        return {
+            "clock": self.clock, "first": self.first, "grown": self.grown, "dropped": self.dropped, "due": self.due,
+            "rows": self.rows, "targets": self.targets, "weights": self.weights, "losses": self.losses,
+            "tested": self.tested, "thresholds": self.thresholds, "children": self.children, "sums": self.sums,
+        }
+
+    def __setstate__(self, state):
+        self.clock, self.grown = whole(state["clock"], "clock"), whole(state["grown"], "grown")
+        self.first = whole(state["first"], "first", most=self.clock)
+        self.dropped = whole(state["dropped"], "dropped", most=self.grown)
+        self.due = whole(state["due"], "due")
+        tested, children = zeros((TREES, NODES), np.int32), zeros((TREES, NODES), np.int32)
+        fill(tested, state, "tested")
+        fill(children, state, "children")
+        if tested.min() < 0 or tested.max() >= max(self.n_features, 1):
+            raise ValueError(f"tested must have features below {self.n_features}")
+        # Children come after their parents, so that every path ends.
+        if not ((children == 0) | (children > np.arange(NODES)) & (children < NODES - 1)).all():
+            raise ValueError(f"children must have nodes after their parents, below {NODES - 1}")
+        self.tested[...], self.children[...] = tested, children
+        for name in ("rows", "targets", "weights", "losses", "thresholds", "sums"):
+            fill(getattr(self, name), state, name)
+
+    @property
+    def bias(self):
+        """There is no intercept."""
+        return 0.0
+
+    def recombined(self, mixing):
+        """Return a copy with linear combinations of the targets: see `Euclidean.recombined`."""
+        sums = np.concatenate([self.sums[..., :1], combined(self.sums[..., 1:], mixing)], axis=-1)
+        return self.made(self.n_features, {"targets": combined(self.targets, mixing), "sums": sums})
+
+    def resized(self, Py_ssize_t n_features):
+        """Return a copy with the first features only, or with new ones, which were zero so far."""
+        rows = np.zeros((n_features, self.n_kept), np.float32)
+        shared = min(n_features, self.n_features)
+        rows[:shared] = self.rows[:shared]
+        # Features that are left out are zero from now on, and so is the outcome of their tests.
+        left_out = self.tested >= n_features
+        always = np.where(self.thresholds < 0, np.float32(-np.inf), np.float32(np.inf))
+        return self.made(n_features, {
+            "rows": rows,
+            "tested": np.where(left_out, np.int32(0), self.tested),
+            "thresholds": np.where(left_out, always, self.thresholds),
+        })
+
+    def made(self, n_features, changes):
+        """Return a copy with some other arrays."""
+        state = self.state() | changes
+        other = type(self)(n_features, state["targets"].shape[1], self.dtype, self.n_kept)
+        other.__setstate__(state)
+        return other
+
+    cdef inline Tree tree(self, Py_ssize_t k) noexcept nogil:
+        cdef Tree found
+        found.feature, found.threshold = self.trees.feature + k * NODES, self.trees.threshold + k * NODES
+        found.child, found.sums = self.trees.child + k * NODES, self.trees.sums + k * NODES * self.width
+        return found
+
+    cdef inline Py_ssize_t n_trees(self) noexcept nogil:
+        return min(self.grown - self.dropped, TREES)
+
+    cdef inline Py_ssize_t n_rows(self) noexcept nogil:
+        """Return how many of the kept rows are used."""
+        return min(self.clock - self.first, self.n_kept)
+
+    cdef double lay_out(self, const Row* x, float* out) noexcept nogil:
+        """Write all features of a row in single precision; return its squared norm."""
+        cdef Py_ssize_t j, k
+        cdef double value, squares = 0
+        if x.indices != NULL:
+            memset(out, 0, self.n_features * sizeof(float))
+        for k in range(x.n):
+            j = k if x.indices == NULL else x.indices[k]
+            value = (<const float*>x.values)[k] if self.itemsize == 4 else (<const double*>x.values)[k]
+            out[j] = narrowed(value)
+            squares += value * value
+        return squares
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        cdef double squares = self.lay_out(r.x, self.x)
+        if r.x.squared_norm == 0:
+            r.x.squared_norm = squares
+        self.ask(self.x, self.leaf, self.last)
+        memcpy(r.s, self.last, self.n_columns * sizeof(double))
+        r.n_scores = self.n_columns
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        cdef int32_t[TREES] leaf
+        self.lay_out(x, <float*>spare)
+        self.ask(<float*>spare, leaf, s)
+
+    cdef void ask(self, const float* x, int32_t* leaf, double* s) noexcept nogil:
+        """Set the leaves and the scores of a row."""
+        cdef Py_ssize_t k, c, n = self.n_trees()
+        cdef const double* sums
+        cdef Tree tree
+        memset(s, 0, self.n_columns * sizeof(double))
+        for k in range(n):
+            tree = self.tree(k)
+            leaf[k] = <int32_t>leaf_of(&tree, x, 1)
+            sums = tree.sums + leaf[k] * self.width
+            for c in range(self.n_columns):
+                s[c] += sums[1 + c] / sums[0] if sums[0] > 0 else 0
+        for c in range(self.n_columns):
+            s[c] = finite(s[c] / max(n, 1))
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t i = self.clock % self.n_kept, j, c
+        if r.seen:
+            return
+        if self.clock % SHORTEST == 0:
+            self.drop_earlier()
+        if self.clock >= max(self.due, 2):
+            self.grow()
+        for j in range(self.n_features):
+            self.Z[j * self.n_kept + i] = self.x[j]
+        self.w[i] = r.weight
+        self.loss[i] = 0
+        self.clock += 1
+        for c in range(self.n_columns):
+            self.y[i * self.n_columns + c] = narrowed(self.last[c])
+        for j in range(self.n_trees()):
+            self.count(j, 0, r.weight)
+            for c in range(self.n_columns):
+                self.count(j, 1 + c, r.weight * self.last[c])
+
+    cdef inline void count(self, Py_ssize_t k, Py_ssize_t c, double change) noexcept nogil:
+        """Add to a sum of the leaf of the row in tree k."""
+        self.trees.sums[(k * NODES + self.leaf[k]) * self.width + c] += change
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef Py_ssize_t i = (self.clock - 1) % self.n_kept, k, n, c
+        cdef const HalfSpace* h
+        cdef double change
+        for n in range(0 if r.seen else r.n_halfspaces):
+            h = &r.halfspaces[n]
+            c = max(h.up, h.down)
+            change = h.tau if h.up >= 0 else -h.tau
+            self.y[i * self.n_columns + c] = narrowed(self.last[c] + change / r.weight)
+            self.loss[i] = finite(self.loss[i] + h.loss * h.loss)
+            for k in range(self.n_trees()):
+                self.count(k, 1 + c, change)
+        return 0
+
+    cdef void drop_earlier(self) noexcept nogil:
+        """Drop all trees, and the rows before the last few, if losses are higher since then."""
+        cdef Py_ssize_t n = self.n_rows(), t = self.clock, recent = SHORTEST
+        cdef double sum = 0, squares = 0, new_sum = 0, new_squares = 0, loss, new, old, variance
+        for t in range(self.clock - n, self.clock):
+            loss = self.loss[t % self.n_kept]
+            sum += loss
+            squares += loss * loss
+        t = self.clock
+        while 2 * recent <= n:
+            while t > self.clock - recent:
+                t -= 1
+                loss = self.loss[t % self.n_kept]
+                new_sum += loss
+                new_squares += loss * loss
+            new, old = new_sum / recent, (sum - new_sum) / (n - recent)
+            variance = (new_squares / recent - new * new) / recent
+            variance += ((squares - new_squares) / (n - recent) - old * old) / (n - recent)
+            if new > old + SURE * sqrt(max(variance, 0)):
+                self.first, self.due, self.dropped = self.clock - recent, self.clock, self.grown
+                return
+            recent *= 2
+
+    cdef void grow(self) noexcept nogil:
+        """Grow a tree in place of the oldest, and find the leaf of the row of this round in it."""
+        cdef Py_ssize_t k = (self.grown - self.dropped) % TREES, node = 0, n_nodes = 1, n_left
+        cdef Py_ssize_t n_varied = self.find_varied()
+        cdef Tree tree = self.tree(k)
+        cdef Split split
+        self.grown += 1
+        self.random, self.examined = mixed(self.grown), 0
+        self.start[0], self.end[0], self.depth[0] = 0, <int32_t>self.take_rows(), 0
+        while node < n_nodes:
+            self.add_up(node, tree.sums + node * self.width)
+            split.gain = -1
+            if n_nodes + 2 <= NODES and self.depth[node] < DEEPEST and not self.is_pure(node):
+                self.search(node, n_varied, tree.sums + node * self.width, &split)
+            tree.child[node] = <int32_t>n_nodes if split.gain >= 0 else 0
+            if split.gain >= 0:
+                n_left = self.part(node, &split)
+                tree.feature[node], tree.threshold[node] = split.feature, split.threshold
+                self.start[n_nodes], self.end[n_nodes] = self.start[node], self.start[node] + <int32_t>n_left
+                self.start[n_nodes + 1], self.end[n_nodes + 1] = self.end[n_nodes], self.end[node]
+                self.depth[n_nodes] = self.depth[n_nodes + 1] = self.depth[node] + 1
+                n_nodes += 2
+            node += 1
+        self.leaf[k] = <int32_t>leaf_of(&tree, self.x, 1)
+        self.due = self.clock + max(1, self.n_rows() // 32, self.examined // BUDGET)
+
+    cdef Py_ssize_t take_rows(self) noexcept nogil:
+        """Put all rows that are used into the root; return their number."""
+        cdef Py_ssize_t n = self.n_rows(), p, i, c
+        for p in range(n):
+            i = (self.clock - n + p) % self.n_kept
+            self.order[p] = <int32_t>i
+            self.carried[p * self.width] = self.w[i]
+            for c in range(self.n_columns):
+                self.carried[p * self.width + 1 + c] = self.w[i] * self.y[i * self.n_columns + c]
+        return n
+
+    cdef Py_ssize_t find_varied(self) noexcept nogil:
+        """Find the features with several values in the kept rows; return their number."""
+        cdef Py_ssize_t i, j, found = 0, n = min(self.clock, self.n_kept)
+        cdef const float* column
+        for j in range(self.n_features):
+            column = self.Z + j * self.n_kept
+            i = 1
+            while i < n and column[i] == column[0]:
+                i += 1
+            if i < n:
+                self.varied[found] = <int32_t>j
+                found += 1
+        return found
+
+    cdef void add_up(self, Py_ssize_t node, double* sums) noexcept nogil:
+        cdef Py_ssize_t p, c
+        memset(sums, 0, self.width * sizeof(double))
+        for p in range(self.start[node], self.end[node]):
+            for c in range(self.width):
+                sums[c] += self.carried[p * self.width + c]
+
+    cdef bint is_pure(self, Py_ssize_t node) noexcept nogil:
+        """Whether all rows of a node have the same targets."""
+        cdef const float* one = self.y + self.order[self.start[node]] * self.n_columns
+        cdef const float* other
+        cdef Py_ssize_t p, c
+        for p in range(self.start[node] + 1, self.end[node]):
+            other = self.y + self.order[p] * self.n_columns
+            for c in range(self.n_columns):
+                if one[c] != other[c]:
+                    return False
+        return True
+
+    cdef void search(self, Py_ssize_t node, Py_ssize_t n_varied, const double* total, Split* best) noexcept nogil:
+        """Find the best split of a node among random ones; the gain of `best` stays negative if there is none."""
+        cdef Py_ssize_t drawn = 0, n = self.end[node] - self.start[node], k, n_cuts
+        cdef Py_ssize_t tried = <Py_ssize_t>ceil(sqrt(<double>n_varied)) + 1
+        cdef float[CUTS] cuts
+        cdef int32_t j
+        while drawn < n_varied and (drawn < tried or (best.gain < 0 and drawn < 4 * tried)):
+            k = drawn + self.below(n_varied - drawn)
+            j = self.varied[k]
+            self.varied[k], self.varied[drawn] = self.varied[drawn], j
+            drawn += 1
+            self.examined += n
+            n_cuts = self.draw_cuts(node, j, cuts)
+            if n_cuts > 0:
+                self.fill_histogram(node, cuts, n_cuts)
+                self.try_cuts(j, cuts, n_cuts, total, best)
+
+    cdef inline Py_ssize_t below(self, Py_ssize_t n) noexcept nogil:
+        """Return a random number from 0 to n - 1."""
+        self.random += <uint64_t>0x9E3779B97F4A7C15
+        return <Py_ssize_t>(((mixed(self.random) >> 32) * <uint64_t>n) >> 32)
+
+    cdef Py_ssize_t draw_cuts(self, Py_ssize_t node, Py_ssize_t j, float* cuts) noexcept nogil:
+        """Set thresholds of feature j, in increasing order and below its largest value; return their number."""
+        cdef const float* column = self.Z + j * self.n_kept
+        cdef const int32_t* order = self.order + self.start[node]
+        cdef float* values = self.values
+        cdef Py_ssize_t p, k, n = self.end[node] - self.start[node], n_cuts = 0
+        cdef float low, high, value
+        for p in range(n):
+            values[p] = column[order[p]]
+        low = high = values[0]
+        for p in range(1, n):
+            low = min(low, values[p])
+            high = max(high, values[p])
+        if not low < high:
+            return 0
+        for k in range(min(n, CUTS)):
+            value = values[k if n <= CUTS else self.below(n)]
+            if value < high:
+                p = n_cuts
+                while p > 0 and cuts[p - 1] > value:
+                    cuts[p] = cuts[p - 1]
+                    p -= 1
+                cuts[p] = value
+                n_cuts += 1
+        return n_cuts
+
+    cdef void fill_histogram(self, Py_ssize_t node, const float* cuts, Py_ssize_t n_cuts) noexcept nogil:
+        """Add up the rows of a node between consecutive thresholds."""
+        cdef const double* carried = self.carried + self.start[node] * self.width
+        cdef const float* values = self.values
+        cdef int32_t* parts = self.parts
+        cdef Py_ssize_t p, k, c, n = self.end[node] - self.start[node], width = self.width
+        cdef double* own
+        cdef float cut
+        memset(parts, 0, n * sizeof(int32_t))
+        for k in range(n_cuts):
+            cut = cuts[k]
+            for p in range(n):
+                parts[p] += values[p] > cut
+        memset(self.histogram, 0, (n_cuts + 1) * width * sizeof(double))
+        for p in range(n):
+            own = self.histogram + parts[p] * width
+            own[0] += carried[p * width]
+            own[1] += carried[p * width + 1]
+            for c in range(2, width):
+                own[c] += carried[p * width + c]
+
+    cdef void try_cuts(self, int32_t j, const float* cuts, Py_ssize_t n_cuts, const double* total,
+                       Split* best) noexcept nogil:
+        """Replace the best split by one of feature j, if that is better.
+
+        The sum of squares falls by sum_c (L_c^2 / l + R_c^2 / r) minus a constant, with l and L_c the sums of weights
+        and of weighted targets at or below the threshold, and r and R_c those above.
+        """
+        cdef double* own = self.histogram
+        cdef double gain, above, rest
+        cdef Py_ssize_t k, c
+        for k in range(n_cuts):
+            if k > 0:
+                for c in range(self.width):
+                    own[self.width + c] += own[c]
+                own += self.width
+            rest, gain = total[0] - own[0], 0
+            if not (own[0] > 0 and rest > 0):
+                continue
+            for c in range(1, self.width):
+                above = total[c] - own[c]
+                gain += own[c] * own[c] / own[0] + above * above / rest
+            if best.gain < 0 or gain > best.gain * TIE:
+                best.feature, best.threshold, best.gain = j, cuts[k], gain
+
+    cdef Py_ssize_t part(self, Py_ssize_t node, Split* split) noexcept nogil:
+        """Put the rows at or below the threshold first; return their number. Move the threshold halfway upward."""
+        cdef const float* column = self.Z + split.feature * self.n_kept
+        cdef int32_t* order = self.order + self.start[node]
+        cdef double* carried = self.carried + self.start[node] * self.width
+        cdef Py_ssize_t p, c, n_left = 0, n_right = 0, width = self.width
+        cdef float value, above = FLT_MAX
+        for p in range(self.end[node] - self.start[node]):
+            value = column[order[p]]
+            if value > split.threshold:
+                above = min(above, value)
+                self.other_order[n_right] = order[p]
+                for c in range(width):
+                    self.other_carried[n_right * width + c] = carried[p * width + c]
+                n_right += 1
+            else:
+                order[n_left] = order[p]
+                for c in range(width):
+                    carried[n_left * width + c] = carried[p * width + c]
+                n_left += 1
+        memcpy(order + n_left, self.other_order, n_right * sizeof(int32_t))
+        memcpy(carried + n_left * width, self.other_carried, n_right * width * sizeof(double))
+        value = <float>((<double>split.threshold + above) / 2)
+        split.threshold = value if value < above else split.threshold
+        return n_left
