@@ -370,7 +370,7 @@ class AutoClassifier(Classifier, AutoClassifierOptions):
     >>> from onmargin.river import AutoClassifier
     >>> model = preprocessing.StandardScaler() | AutoClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 90.71%
+    Accuracy: 90.63%
     """
 
     learner = stream.AutoClassifier
@@ -389,7 +389,7 @@ class AutoRegressor(Regressor, AutoRegressorOptions):
     >>> from onmargin.river import AutoRegressor
     >>> model = preprocessing.StandardScaler() | AutoRegressor()
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.195191
+    MAE: 0.195229
     """
 
     learner = stream.AutoRegressor

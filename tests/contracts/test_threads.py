@@ -153,7 +153,7 @@ def test_estimators_learn_the_rows_of_every_thread(name, is_sparse):
     def learn(i):
         model.partial_fit(rows[:50], None if y is None else y[:50])
 
-    at_once(learn, learn, lambda i: model.decision_function(rows), lambda i: model.predict(rows[:3]))
+    at_once(learn, learn, lambda i: model.decision_function(rows[3:]), lambda i: model.predict(rows[:3]))
     assert model.totals_.rounds == 300 - (name == "ball") + 2 * N_CALLS * 50
 
 

@@ -125,6 +125,18 @@ def forest_of(model):
     return next(found.leaf for found in several.models(model._learner.geometry, 1) if type(found.leaf) is Forest)
 
 
+def test_it_forgets_only_what_it_does_not_use():
+    """Otherwise it would be called forgetful wherever it leads."""
+    model = learner(Indicators(), 1, n_kept=100)
+    model.learn(as_rows(X[:100]), SIGNS[:100])
+    assert not model.geometry.forgot
+    model.learn(as_rows(X[100:101]), SIGNS[100:101])
+    assert model.geometry.forgot
+    auto = AutoClassifier().partial_fit(X, SIGNS)
+    assert not auto.experts_.forgets[auto.experts_.names.index("forest")]
+    assert auto.experts_.forgets.any()
+
+
 def test_equal_rows_and_rows_without_features():
     for rows in (np.ones((40, 4)), np.zeros((40, 0))):
         model = learner(Indicators(), 1, features=rows.shape[1])

@@ -73,7 +73,7 @@ def test_a_new_class_keeps_the_targets_of_the_others():
     m = standing.names.index("nearest neighbors")
     assert standing.coef[m] is None
     assert standing.mistakes[m] < 420
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(later)).predict(X), later.predict(X))
+    assert_array_equal(pickle.loads(pickle.dumps(later)).predict(X[300:]), later.predict(X[300:]))
 
 
 def test_later_passes_keep_no_copies():

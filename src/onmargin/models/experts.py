@@ -424,5 +424,6 @@ class Ensemble:
 
     def by_name(self) -> dict[str, Expert]:
         """Return all models by their names."""
-        all_of_them = (*self.sparse, *self.experts.dense, *self.experts.table, *self.experts.earlier)
-        return {expert.name: expert for expert in all_of_them}
+        known = self.experts
+        all_of_them = (*known.sparse, *known.dense, *known.table, *known.earlier)
+        return dict(zip(map(attrgetter("name"), all_of_them), all_of_them, strict=True))

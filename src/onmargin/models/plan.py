@@ -34,6 +34,7 @@ from onmargin.models.several import (
     keep_some,
     leading_linear,
     leading_weights,
+    models,
     outcomes,
     packed,
     recombined,
@@ -434,7 +435,8 @@ class Model(Part):
         if not self.in_order and not (long and self.first_rows is not None and begins_with(X, self.first_rows)):
             return
         leader = self.experts(plan)[combined.leader]
-        if leader.forgets and "drift" in plan.fixed:
+        forgot = leader.forgets and models(self.learner.geometry, combined.width)[combined.leader].forgot
+        if forgot and "drift" in plan.fixed:
             self.told = True
             warn_caller(
                 f"the expert that leads, {leader.name!r}, forgets: it suits the examples learned last, and may be "

@@ -259,6 +259,11 @@ class Model(NamedTuple):
         return isinstance(self.leaf, Forest | Neighbors) or any(isinstance(one, Fourier | Ferns) for one in self.before)
 
     @property
+    def forgot(self) -> bool:
+        """Whether a model that forgets has done so: one that keeps the last rows may still have all of them."""
+        return bool(getattr(self.leaf, "forgot", True))
+
+    @property
     def level(self) -> bool:
         """Whether it uses no features."""
         return any(isinstance(one, Featureless) for one in self.before)
@@ -462,11 +467,11 @@ def leading_weights(task: Several, geometry: Geometry) -> tuple[NDArray[Any], ND
 def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -> Standing:
     """Return the results of the models of a learner; `forgets` flags those that forget."""
     task, geometry = cast("Several", learner.task), learner.geometry
-    state = task.state()
+    state, found = task.state(), models(geometry, task.width)
     mistakes, loss, squared_loss = state["outcomes"].T.copy()
     coef: list[NDArray[Any] | None] = []
     intercept: list[NDArray[np.float64] | None] = []
-    for leaf, its in groupby(models(geometry, task.width), attrgetter("leaf")):
+    for leaf, its in groupby(found, attrgetter("leaf")):
         mean = (None, None) if isinstance(leaf, Forest | Neighbors) else leaf.mean()
         for model in its:
             weights, intercepts = (None, None) if model.curved else model.plain(*mean)
@@ -487,7 +492,7 @@ def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -
         task.switch_cost() if task.hedge else np.nan,
         task.unit,
         "loss" if task.by_loss else "mistakes",
-        np.array(forgets, bool),
+        np.array([flag and model.forgot for flag, model in zip(forgets, found, strict=True)], bool),
         task.sleeping,
         charged,
         slept,

@@ -17,7 +17,7 @@ from onmargin._core.rows cimport Row, address
 cdef enum:
     TREES = 24
     NODES = 1024        # of a tree, at most
-    DEEPEST = 24        # tests on the way to a leaf, at most
+    DEEPEST = 24        # tests of a row in a tree, at most
     CUTS = 5            # thresholds that are tried per feature of a node
     BUDGET = 500        # values that may be examined per learned row, on average, to grow trees
     SHORTEST = 32       # rows, the fewest that are compared with earlier ones; this often losses are compared
@@ -192,6 +192,11 @@ cdef class Forest(Geometry):
     def bias(self):
         """There is no intercept."""
         return 0.0
+
+    @property
+    def forgot(self):
+        """Whether some learned rows are not used any more."""
+        return self.n_rows() < self.clock
 
     def recombined(self, mixing):
         """Return a copy with linear combinations of the targets: see `Euclidean.recombined`."""

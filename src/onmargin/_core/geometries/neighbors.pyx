@@ -99,6 +99,11 @@ cdef class Neighbors(Geometry):
         """There is no intercept."""
         return 0.0
 
+    @property
+    def forgot(self):
+        """Whether some learned rows are not kept any more."""
+        return self.clock > KEPT
+
     def recombined(self, mixing):
         """Return a copy with linear combinations of the targets: see `Euclidean.recombined`."""
         return self.made(self.rows, combined(self.targets, mixing))
