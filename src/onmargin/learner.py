@@ -213,7 +213,7 @@ class Learner(Part, Generic[SomeGeometry]):
 
     @property
     def shareable(self) -> bool:
-        """Whether threads can score with the same geometry, each in its own scratch memory."""
+        """Whether threads can score with the same geometry. The scores of non-finite rows are then not finite."""
         return type(self.geometry) in {Euclidean, Center}
 
     def scores(self, X: Rows) -> NDArray[np.float64]:
@@ -227,7 +227,7 @@ class Learner(Part, Generic[SomeGeometry]):
     ) -> NDArray[Any]:
         """Return the scores, with up to `n_jobs` threads (one per core if None) if it is faster.
 
-        The geometry must be shareable. With `guarded`, for plain weights, X was not checked: an invalid row raises
+        The geometry must be shareable. With `guarded`, X was not checked: an invalid row raises
         `UnsoundRowError`. With `decode`, return what it makes of the scores, one item per row, also in the threads.
         """
         n, width, columns = X.n_rows, self.geometry.n_scores, self.geometry.n_columns

@@ -159,6 +159,24 @@ def test_a_bad_row_is_not_scored(bad, is_sparse, n_jobs, monkeypatch):
             model.predict(X)
 
 
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("bad", [np.nan, -np.inf, 1e200])
+def test_a_ball_refuses_bad_rows_only(bad, is_sparse, monkeypatch):
+    X, _ = examples(2, is_sparse=is_sparse)
+    model = PassiveAggressiveUniclass(n_jobs=2).partial_fit(X)
+    (X.data if is_sparse else X.ravel())[0] = bad
+    monkeypatch.setattr(learners, "STRETCH", 10_000)
+    if np.isfinite(bad):  # its distance overflows
+        assert model.predict(X)[0] == -1
+    else:
+        with pytest.raises(ValueError, match="contains"):
+            model.predict(X)
+    if is_sparse:
+        X.data[0], X.indices[-1] = 1, FEATURES
+        with pytest.raises(ValueError, match="not a valid CSR matrix"):
+            model.predict(X)
+
+
 @pytest.mark.parametrize("average", [0, 1, 9])
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize(("cap", "damping"), [(1.0, 0.0), (np.inf, 0.0), (np.inf, 0.5)])

@@ -1,10 +1,17 @@
 """The loop over rounds."""
 
+from libc.float cimport DBL_MAX
+
 from onmargin._core.calibration cimport Calibration
 from onmargin._core.geometries.geometry cimport Geometry
-from onmargin._core.round cimport Round, finite
+from onmargin._core.round cimport Round
 from onmargin._core.steps.step cimport Step
 from onmargin._core.tasks.task cimport Task
+
+
+cdef inline double bounded(double value) noexcept nogil:
+    """Return what is not negative, or NaN, clipped to the largest double: one instruction, unlike `finite`."""
+    return value if value < DBL_MAX else DBL_MAX
 
 
 cdef class Totals:
@@ -20,11 +27,11 @@ cdef class Totals:
         cdef Py_ssize_t j
         self.rounds += 1
         self.mistakes += r.mistake
-        self.loss = finite(self.loss + r.loss)
-        self.squared_loss = finite(self.squared_loss + r.squared_loss)
-        self.cost = finite(self.cost + r.cost)
+        self.loss = bounded(self.loss + r.loss)
+        self.squared_loss = bounded(self.squared_loss + r.squared_loss)
+        self.cost = bounded(self.cost + r.cost)
         for j in range(r.n_rows):
-            self.max_squared_norm = max(self.max_squared_norm, finite(r.x[j].squared_norm))
+            self.max_squared_norm = max(self.max_squared_norm, bounded(r.x[j].squared_norm))
         if self.flags_left > 0:
             self.next_flag[0] = r.mistake
             self.next_flag += 1

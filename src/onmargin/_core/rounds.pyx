@@ -191,7 +191,7 @@ def play(
             r.y = target + (i if target_of == NULL else target_of[i])     # and y_t
             if target_of != NULL:
                 r.n_y = target_of[i + 1] - target_of[i]
-            if guarded and not vec.is_canonical(r.x, X.n_features):
+            if guarded and r.x.indices != NULL and not vec.is_canonical(r.x, X.n_features):
                 sound = False
                 break
             play_round(task, step, geometry, totals, stage)

@@ -15,7 +15,7 @@ from onmargin._checks import check_sparse
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._estimator import Estimator, MatrixLike
 from onmargin.estimators._shown import dual_coef_, n_support_, support_, support_vectors_, weights_of
-from onmargin.learner import Vector, as_rows
+from onmargin.learner import UnsoundRowError, Vector, as_rows
 from onmargin.models.described import described
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.options import option
@@ -251,6 +251,11 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
             Scores of at most 0. Higher scores are more normal.
         """
         check_is_fitted(self)
+        if self._learner.shareable and self._is_large(X):
+            try:
+                return -self._distances(self._checked(X, keep=True, finite=False), guarded=True)
+            except UnsoundRowError:  # the check below reports what is wrong
+                pass
         return -self._distances(X if self._is_plain(X) else self._checked(X, keep=True))
 
     def decision_function(self, X: MatrixLike) -> Vector:
@@ -302,8 +307,10 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
             self._learner.geometry.assign((row.toarray() if sparse.issparse(row) else row).ravel())
         return first + 1
 
-    def _distances(self, X: Any) -> Vector:
-        return self._model.scores(as_rows(X), n_jobs=self.n_jobs, decode=distances_of)
+    def _distances(self, X: Any, *, guarded: bool = False) -> Vector:
+        """Return the distances of rows from the center; with `guarded`, X was not checked."""
+        rows = as_rows(X, guarded=guarded)
+        return self._model.scores(rows, n_jobs=self.n_jobs, guarded=guarded, decode=distances_of)
 
     @property
     def center_(self) -> Vector:

@@ -336,8 +336,8 @@ class Model(Part):
     ) -> NDArray[Any]:
         """Return the scores that predict, rows by columns; with `decode`, what it makes of them.
 
-        Plain weights and balls score and decode in up to `n_jobs` threads. With `guarded`, for plain weights, rows need
-        not have been checked.
+        Plain weights and balls score and decode in up to `n_jobs` threads, and with `guarded` accept rows that were not
+        checked.
         """
         learner, combined = self.learner, self.combined
         if learner.shareable and combined is None:

@@ -20,17 +20,21 @@ TARGET static double NAME(largest)(const double *s, ptrdiff_t n)
     V best[4];
     double lane[sizeof(V) / sizeof(double)], top = -INFINITY;
     ptrdiff_t k = 0;
-    if (n >= 4 * LANES) { /* in four chains: each comparison waits for the one before */
+    if (n >= LANES) { /* in four chains: each comparison waits for the one before */
         for (int u = 0; u < 4; u++)
-            best[u] = NAME(get)(s + u * LANES);
-        for (k = 4 * LANES; k + 4 * LANES <= n; k += 4 * LANES)
+            best[u] = NAME(get)(s);
+        for (; k + 4 * LANES <= n; k += 4 * LANES)
             VEC_UNROLL
             for (int u = 0; u < 4; u++)
                 best[u] = NAME(larger)(NAME(get)(s + k + u * LANES), best[u]);
+        for (; k + LANES <= n; k += LANES)
+            best[0] = NAME(larger)(NAME(get)(s + k), best[0]);
+        best[1] = NAME(larger)(NAME(get)(s + n - LANES), best[1]); /* the rest, and some of those before */
         best[0] = NAME(larger)(NAME(larger)(best[0], best[1]), NAME(larger)(best[2], best[3]));
         memcpy(lane, best, sizeof(V));
         for (ptrdiff_t l = 0; l < LANES; l++)
             top = lane[l] > top ? lane[l] : top;
+        return top;
     }
     for (; k < n; k++)
         top = s[k] > top ? s[k] : top;
