@@ -30,7 +30,18 @@ _USUAL = 0.1
 
 
 def distances_of(lifted: NDArray[np.float64]) -> Vector:
-    """Return the distances from the center among the rows, from the scores of a ball."""
+    """Return the distances from the center among the rows, from the scores of a ball.
+
+    Parameters
+    ----------
+    lifted : ndarray of shape (n_samples, 2)
+        Distances from the center of the lifted ball, and its height.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_samples,)
+        One distance per row.
+    """
     distances: Vector = np.sqrt(np.maximum(lifted[:, 0] ** 2 - lifted[:, 1] ** 2, 0))
     return distances
 

@@ -166,7 +166,18 @@ def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, bool, bool
 
 
 def is_number(field: str) -> bool:
-    """Return whether a field is a number in Python notation: "-2.5e3" and "nan" are, "1,5" and "1_000" are not."""
+    """Return whether a field is a number in Python notation: "-2.5e3" and "nan" are, "1,5" and "1_000" are not.
+
+    Parameters
+    ----------
+    field : str
+        The field.
+
+    Returns
+    -------
+    number : bool
+        Whether it is a number.
+    """
     try:
         float(field)
     except ValueError:
@@ -175,7 +186,18 @@ def is_number(field: str) -> bool:
 
 
 def without_unit(field: str) -> str:
-    """Return a number without its currency or percent sign: "-1,200" for "-$1,200", and "3" for "3 %"."""
+    """Return a number without its currency or percent sign: "-1,200" for "-$1,200", and "3" for "3 %".
+
+    Parameters
+    ----------
+    field : str
+        The field, a number or not.
+
+    Returns
+    -------
+    number : str
+        The field without the sign; if it is no such number, the field itself.
+    """
     if _SIGNS.isdisjoint((field[:1], field[1:2], field[-1:])):
         return field
     found = re.fullmatch(_QUANTITY, field)
