@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from onmargin._core.geometries.geometry import column_runs
 from onmargin._core.restore import zeros
 
 from libc.math cimport INFINITY, sqrt
@@ -51,10 +52,14 @@ cdef class Diagonal(Euclidean):
     def recombined(self, mixing):
         """Combine columns as for plain weights; a column that comes from another keeps its metric."""
         copy = super().recombined(mixing)
-        old, source = mixing.any(axis=1), np.abs(mixing).argmax(axis=1)
+        runs = column_runs(mixing)
+        if runs is None:
+            kept = mixing.any(axis=1)
+            runs = [(kept, np.abs(mixing).argmax(axis=1)[kept])]
         for name, array in {**self.by_feature(), **self.others()}.items():
             if name.startswith("metric"):
-                getattr(copy, name)[old] = array[source[old]]
+                for new, old in runs:
+                    getattr(copy, name).T[..., new] = array.T[..., old]  # in the order of memory
             else:
                 getattr(copy, name)[...] = array
         return copy

@@ -38,6 +38,25 @@ def combined(columns, mixing):
     return columns[..., source] * factors + 0  # + 0 turns -0 into 0, as in a sum
 
 
+def column_runs(mixing):
+    """Return where columns only move, as pairs of slices of new and old columns; None if they are combined."""
+    new, old = np.nonzero(mixing != 0)  # of booleans, it is ten times as fast
+    if (new[1:] == new[:-1]).any() or (mixing[new, old] != 1).any():
+        return None
+    cuts = [0, *(np.flatnonzero((np.diff(new) != 1) | (np.diff(old) != 1)) + 1).tolist(), len(new)]
+    runs = [(new[i:j], old[i:j]) for i, j in zip(cuts, cuts[1:], strict=False) if i < j]
+    return [tuple(slice(int(part[0]), int(part[-1]) + 1) for part in run) for run in runs]
+
+
+cdef combine_into(out, columns, mixing, runs):
+    """Write the combinations to `out`; columns that only move are read and written once."""
+    if runs is None:
+        out[...] = combined(columns, mixing)
+        return
+    for new, old in runs:
+        np.add(columns[..., old], 0, out=out[..., new])
+
+
 cdef class Geometry:
     """Base class of geometries.
 
@@ -262,9 +281,10 @@ cdef class Euclidean(Columns):
         """Return a copy with linear combinations of the columns: column c is sum_k mixing[c, k] times column k."""
         copy = self.alike(self.n_features, len(mixing))
         if self.clock > 0:  # all is zero before the first round
+            runs = column_runs(mixing)
             for name, array in self.columns().items():
                 # Transposed, the product is written in the memory order of feature-major weights.
-                getattr(copy, name).T[:] = combined(array.T, mixing)
+                combine_into(getattr(copy, name).T, array.T, mixing, runs)
         return copy
 
     def resized(self, Py_ssize_t n_features):
