@@ -239,6 +239,22 @@ class MultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[
         self.model.learn_one(_named(x), [label for label, relevant in y.items() if relevant], w)
         self.labels.update(dict.fromkeys(y))
 
+    def learn_many(self, X: pd.DataFrame, y: pd.DataFrame) -> None:
+        """Learn the rows of a frame; the same as calling `learn_one` for each.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Features by name.
+        y : DataFrame
+            One column per label: whether it is relevant to each row.
+        """
+        relevant = [[label for label, here in zip(y.columns, row, strict=True) if here] for row in y.to_numpy()]
+        try:
+            self.model.learn_many(X, relevant)
+        finally:  # if a row is refused, those before it were learned
+            self.labels.update(dict.fromkeys(y.columns))
+
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, bool]:
         """Return which labels are relevant.
 

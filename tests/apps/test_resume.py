@@ -145,6 +145,20 @@ def test_another_run_is_not_resumed(tmp_path):
     assert out.read_bytes() == before
 
 
+def test_a_run_is_resumed_with_another_number_of_threads(tmp_path):
+    data, out = jsonl(tmp_path / "a.jsonl", 50), tmp_path / "model"
+    good = data.read_text()
+    data.write_text(good[: good.rindex("{")] + "{broken\n")
+    onmargin("train", data, "-o", out, "--set", "n_jobs=2", code=1)
+    data.write_text(good)
+    onmargin("train", data, "-o", out, "--resume", "--set", "n_jobs=1")
+    model, notes = load_with_notes(out)
+    assert model.totals_.rounds == 50
+    assert model.features.n_jobs == 1
+    # Version 0.1 kept it among the parameters that must be the same.
+    assert "n_jobs" not in notes["request"]["parameters"]
+
+
 def test_a_file_that_became_shorter_is_another_file(tmp_path):
     data, out = jsonl(tmp_path / "a.jsonl", 50), tmp_path / "model"
     data.write_text(data.read_text() + "{broken")

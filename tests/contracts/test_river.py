@@ -149,6 +149,20 @@ def test_frames_equal_single_examples(name):
     assert predicted.tolist() == [singles.predict_one(x) for x in X[5:9].to_dict("records")]
 
 
+def test_frames_of_labels_are_learned_like_single_examples():
+    X, classes, _ = records()
+    y = pd.get_dummies(pd.Series(classes))
+    frames, singles = LabelRanker(), LabelRanker()
+    frames.learn_many(X[:15], y[:15])
+    frames.learn_many(X[15:], y[15:])
+    for x, labels in zip(X.to_dict("records"), y.to_dict("records"), strict=True):
+        singles.learn_one(x, labels)
+    for label in y.columns:
+        assert frames.model.weights(label=label) == singles.model.weights(label=label)
+    assert frames.labels == singles.labels
+    assert frames.predict_many(X[5:9]).tolist() == [singles.predict_one(x) for x in X[5:9].to_dict("records")]
+
+
 def test_weights_of_examples():
     X, y, _ = records()
     model, other = PassiveAggressiveClassifier(C=0.01), stream.PassiveAggressiveClassifier(C=0.01)

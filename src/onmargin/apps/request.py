@@ -14,7 +14,8 @@ from onmargin.apps.new_learner import row_type, task_of
 
 @dataclass(frozen=True)
 class Request:
-    """Options of a training run. A run is resumed with the same request; only passes and files at the end may be added.
+    """Options of a training run. A run is resumed with the same request; only passes and files at the end may be added,
+    and the number of threads, `n_jobs`, may be another.
 
     `reading` has the options for reading files, by the names of `formats.OPTIONS`. If `holdout` is not 0, every
     `holdout`-th example is not learned but used for evaluation after each pass.
@@ -37,7 +38,7 @@ class Request:
         del notes["passes"]
         notes["reading"] = {name: _plain(value) for name, value in self.reading.items()}
         # repr also represents infinity, which JSON lacks.
-        notes["parameters"] = {name: repr(value) for name, value in self.parameters.items()}
+        notes["parameters"] = {name: repr(value) for name, value in self.parameters.items() if name != "n_jobs"}
         return notes
 
     def look(self) -> Look:

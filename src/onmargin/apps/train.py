@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -23,6 +24,7 @@ from onmargin.apps.run import START, Run
 from onmargin.apps.signals import Signals, Stopped
 from onmargin.apps.tasks import guess_task, usual_radius
 from onmargin.errors import ExampleError
+from onmargin.features.records import RecordFeatures
 from onmargin.io import ReadError, load_with_notes
 
 
@@ -79,6 +81,7 @@ def resumed(request: Request, out: str) -> Run:
             f"{out} is not a checkpoint of onmargin train: use --from to continue training a model with new data"
         )
     old, new = notes["request"], request.to_notes()
+    old["parameters"].pop("n_jobs", None)  # written by version 0.1
     n_files = len(old["files"])
     if new["files"][:n_files] == old["files"] and (notes["position"][0] == 0 or len(new["files"]) == n_files):
         new["files"] = old["files"]
@@ -91,6 +94,8 @@ def resumed(request: Request, out: str) -> Run:
         )
     learner, position = ChunkLearner(notes["task"], model, notes["features"]), Position(*notes["position"])
     learner.n_tokens = notes["tokens"]
+    if isinstance(getattr(learner.model, "features", None), RecordFeatures):
+        learner.model.features = replace(learner.model.features, n_jobs=request.parameters.get("n_jobs"))
     return Run(
         request,
         out,
