@@ -64,8 +64,8 @@ static inline int entries_compare(const void *a, const void *b)
 static inline ptrdiff_t entries_count(int32_t *indices, int32_t *spare, ptrdiff_t n, Entry *entries)
 {
     enum { BITS = 6, VALUES = 1 << BITS };
-    int32_t bits = 0, last = -1;
-    ptrdiff_t k, kept = -1;
+    int32_t bits = 0;
+    ptrdiff_t k, kept = 0;
     for (k = 0; k < n; k++)
         bits |= indices[k];
     if (n > UINT16_MAX) {
@@ -87,14 +87,15 @@ static inline ptrdiff_t entries_count(int32_t *indices, int32_t *spare, ptrdiff_
         spare = indices;
         indices = sorted;
     }
+    /* Without branches: which words repeat cannot be predicted. `spare` has the end of each run of equal ones. */
     for (k = 0; k < n; k++) {
-        if (indices[k] != last) {
-            last = entries[++kept].index = indices[k];
-            entries[kept].value = 0;
-        }
-        entries[kept].value += 1;
+        entries[kept].index = indices[k];
+        spare[kept] = (int32_t)k + 1;
+        kept += k + 1 == n || indices[k + 1] != indices[k];
     }
-    return kept + 1;
+    for (k = 0; k < kept; k++)
+        entries[k].value = spare[k] - (k > 0 ? spare[k - 1] : 0);
+    return kept;
 }
 
 #endif

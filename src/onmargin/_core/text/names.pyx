@@ -32,7 +32,7 @@ cdef bytes _random = os.urandom(sizeof(secrets))
 memcpy(secrets, <char*>_random, sizeof(secrets))
 
 cdef enum:
-    GROUP = 16  # words that are looked up together
+    GROUP = 64  # words that are looked up together
     CACHE_LINE = 64
 
 
