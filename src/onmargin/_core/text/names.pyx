@@ -95,9 +95,11 @@ cdef class Names(Index):
             raise ValueError("names must be unique")
 
     def __reduce__(self):
-        texts = [name.encode("utf-8", "surrogatepass") for name in self.names]
-        ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-        return type(self), (), {"text": np.frombuffer(b"".join(texts), np.uint8), "ends": ends}
+        whole, sizes = "".join(self.names), map(len, self.names)
+        if not whole.isascii():
+            sizes = [len(name.encode("utf-8", "surrogatepass")) for name in self.names]
+        text = np.frombuffer(whole.encode("utf-8", "surrogatepass"), np.uint8)
+        return type(self), (), {"text": text, "ends": np.cumsum(np.fromiter(sizes, np.int64, self.size))}
 
     def __setstate__(self, state):
         text, ends = state["text"].tobytes(), [0, *state["ends"].tolist()]
