@@ -6,7 +6,7 @@ If the data do not fit on one machine, split them into shards. Every worker trai
 averaged, and the next epoch starts from the average. The same call runs in one process, on the cores of one machine and
 on a Ray cluster, and all of them give the same model, bit for bit.
 
-This page runs in one process, so it needs nothing but onmargin. Ray is an extra: ``pip install ".[ray]"`` in a clone.
+This page runs in one process and without Ray, which is an extra: ``pip install ".[ray]"`` in a clone.
 """
 
 import tempfile
