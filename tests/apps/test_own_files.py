@@ -81,6 +81,14 @@ def test_columns_named_like_a_label(tmp_path, header, label):
     assert f"label {label!r}" in said("train", data, "-o", tmp_path / "model")
 
 
+def test_columns_aligned_with_blanks(tmp_path):
+    data, out = tmp_path / "a.data", tmp_path / "model"
+    data.write_text("".join(f"{k % 13:>5} {k / 7:8.3f} {'ab'[k % 13 > 6]}\n" for k in range(100)))
+    message = said("train", data, "-o", out, "--format", "csv", "--delimiter", "space")
+    assert "blanks between fields, no header (columns are 0, 1, ...), label '2'" in message
+    assert library.load(out).feature_names_ == ["0", "1"]
+
+
 def test_another_encoding(tmp_path):
     """The model keeps it for later files, compressed or not; it is converted once."""
     data, packed, out = tmp_path / "a.csv", tmp_path / "b.csv.gz", tmp_path / "model"

@@ -72,7 +72,7 @@ def test_columns_are_chosen(tmp_path):
 
 def test_an_empty_cell_is_missing(tmp_path):
     data, out = tmp_path / "a.csv", tmp_path / "model"
-    rows = [f"{mark},{k % 7 + 1},{'ab'[k % 2]}" for k, mark in enumerate(["", "NA", "?", "nan", "null", "N/A"] * 5)]
+    rows = [f"{mark},{k % 7 + 1},{'ab'[k % 2]}" for k, mark in enumerate(["", "NA", "?", "nan", "#N/A", "None"] * 5)]
     data.write_text("\n".join(["u,v,y", "3,1,a", *rows]) + "\n")
     onmargin("train", data, "-o", out)
     assert library.load(out).feature_names_ == ["u", "v"]

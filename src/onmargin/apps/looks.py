@@ -70,7 +70,7 @@ class Look(NamedTuple):
         return ", ".join(parts)
 
 
-_MARKS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+_MARKS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "blanks"}
 
 
 def named_options(given: Mapping[str, Any]) -> list[str]:
@@ -175,8 +175,8 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
     return Look(replace(settings, bare=alone), left_out, has_texts=bool(settings.texts), remark=remark)
 
 
-def csv_settings(path: str, settings: Settings, given: Mapping[str, Any]) -> Settings:
-    """Return the settings with the dialect of a CSV file."""
+def csv_settings(path: str, settings: Settings, given: Mapping[str, Any], *, numbers: bool = True) -> Settings:
+    """Return the settings with the dialect of a CSV file; without `numbers`, their marks are not detected."""
     from onmargin.io.csv_look import look_at_csv
 
     delimiter = given.get("delimiter") or ("\t" if plain_name(path).endswith(".tsv") else None)
@@ -188,6 +188,7 @@ def csv_settings(path: str, settings: Settings, given: Mapping[str, Any]) -> Set
             header=given.get("header"),
             decimal=decimal,
             thousands=thousands,
+            numbers=numbers,
         )
     except ValueError as error:
         raise Failure(f"{path}: {error}: set --decimal , or --thousands ,") from error
@@ -241,7 +242,8 @@ def settings_for(path: str, settings: Settings, format: str | None, given: Mappi
     if format == "csv":
         if settings.format == "csv":  # numbers are written as in the training data
             marks: dict[str, Any] = {"decimal": settings.decimal, "thousands": settings.thousands}
-            own = replace(csv_settings(path, own, {"header": settings.header, **marks, **given}), **marks)
+            look = csv_settings(path, own, {"header": settings.header, **given}, numbers=False)
+            own = replace(look, **marks)
         else:
             own = csv_settings(path, own, given)
     if format == settings.format == "conll" and (width := _token_width(path, encoding)) < settings.columns:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 DELIMITERS = ",\t;|"
 # Fields that denote a missing value.
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None", "?")
 _ROWS = 500  # maximum number of rows to look at
 # Patterns, compiled on use.
 _COMMA_GROUPS = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
@@ -51,6 +51,7 @@ def look_at_csv(
     header: bool | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
+    numbers: bool = True,
 ) -> CsvLook:
     """Detect the dialect of a CSV file from its first lines.
 
@@ -66,6 +67,8 @@ def look_at_csv(
         The decimal mark. If None, it is detected.
     thousands : str or None, default=None
         The mark between groups of three digits. If None, it is detected.
+    numbers : bool, default=True
+        Whether to detect the marks of numbers. If False, a decimal mark that is not given is a point.
 
     Returns
     -------
@@ -84,7 +87,9 @@ def look_at_csv(
     rows = _rows(lines, delimiter, quote)
     if header is None:
         header = bool(rows) and is_header(rows[0], rows[1:])
-    if decimal is None and thousands is None:
+    if not numbers:
+        decimal = decimal or "."
+    elif decimal is None and thousands is None:
         decimal, thousands = _marks(rows[header:], delimiter)
     elif decimal is None or thousands is None:
         decimal, thousands = _other_mark(rows[header:], decimal, thousands)
@@ -115,9 +120,10 @@ def dialect(delimiter: str, quote: str | None) -> dict[str, object]:
     arguments : dict
         Keyword arguments.
     """
+    blanks = {"skipinitialspace": True} if delimiter == " " else {}  # columns are often aligned with several blanks
     if quote is None:
-        return {"delimiter": delimiter, "quoting": csv.QUOTE_NONE, "quotechar": None}
-    return {"delimiter": delimiter, "quotechar": quote, "strict": True}
+        return {"delimiter": delimiter, "quoting": csv.QUOTE_NONE, "quotechar": None, **blanks}
+    return {"delimiter": delimiter, "quotechar": quote, "strict": True, **blanks}
 
 
 def _has_quotes(lines: Sequence[str]) -> bool:
