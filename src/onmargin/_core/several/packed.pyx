@@ -4,11 +4,11 @@ import numpy as np
 
 from onmargin._core.restore import claim, whole, zeros
 
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
-from onmargin._core.geometries.diagonal cimport Diagonal, in_range, inverse
+from onmargin._core.geometries.diagonal cimport Diagonal, in_range
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.metric cimport METRIC_LEAST, METRIC_MOST, Kept, Kinds, Moves, metric_kept
@@ -20,6 +20,11 @@ from onmargin._core.rows cimport Row, address
 KINDS = (GradientAdaptive, Adaptive, Normalized, Confidence, Euclidean)
 # Features of dense rows up to which columns lie together.
 MOST_DENSE = 40
+
+
+cdef inline Py_ssize_t column_of(const HalfSpace* h) noexcept nogil:
+    """Return the only column of a half-space."""
+    return max(h.up, h.down)
 
 
 cdef class PackedColumns(Diagonal):
@@ -47,8 +52,11 @@ cdef class PackedColumns(Diagonal):
     cdef double* q
     cdef void* s
     cdef double* n
-    cdef double k                # of the round
-    cdef double[16] slopes       # of the columns whose lengths are known; 0: not known
+    # Per column:
+    cdef double[16] factors      # of the metric in the round: k as in Normalized, otherwise 1
+    cdef double[16] slopes       # of those whose lengths are known; 0: not known
+    cdef double[16] roots        # of the intercept's metric after the round, where it keeps roots
+    cdef double[16] rates        # the metric of the intercept in the round
     cdef Py_ssize_t[16] asleep   # the columns that sleep
     cdef Py_ssize_t n_asleep
     cdef bint scaling            # whether a column with scales is awake
@@ -86,6 +94,7 @@ cdef class PackedColumns(Diagonal):
         self.kept.roots = address(self.scratch[1], "fd", size, writable=True)
         self.q = <double*>address(self.scratch[2], "d", METRIC_MOST, writable=True)
         for c in range(n_columns):
+            self.factors[c] = 1
             self.moves.growth[c] = 1 + self.forgetting[c - roots] if self.kinds[c] is Confidence else 1
 
     @property
@@ -185,23 +194,38 @@ cdef class PackedColumns(Diagonal):
                 self.scaling = True
 
     cdef void measure(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t c
+        cdef double k
         Diagonal.measure(self, r)
         memset(self.slopes, 0, sizeof(self.slopes))
         if self.scaling:
             self.n[0] += 1
             self.n[1] += self.primitives.extend(r.x, self.s) + (self.squared_bias() > 0)
-            self.k = sqrt(self.n[0] / self.n[1]) if self.n[1] > 0 else 0
+            k = sqrt(self.n[0] / self.n[1]) if self.n[1] > 0 else 0
+            for c in range(self.sizes.roots - self.normalized, self.sizes.roots):
+                self.factors[c] = k
 
     cdef void know(self, const Round* r) noexcept nogil:
         """The lengths of x in the metrics of the columns that half-spaces ask for, and what moves need."""
-        cdef Py_ssize_t i, c
-        cdef const HalfSpace* h
+        cdef Py_ssize_t i
         memset(self.slopes, 0, sizeof(self.slopes))
         for i in range(r.n_halfspaces):
-            h = &r.halfspaces[i]
-            c = max(h.up, h.down)
-            self.slopes[c] = h.loss * r.weight if c < self.descents else 1
+            self.slopes[column_of(&r.halfspaces[i])] = self.slope(r, &r.halfspaces[i])
         self.primitives.lengths(r.x, &self.sizes, self.slopes, &self.m, self.s, &self.kept, self.q)
+        self.know_intercepts()
+
+    cdef void know_intercepts(self) noexcept nogil:
+        """The metrics of the intercepts, the weights of a coordinate of value `bias`, as in Diagonal."""
+        cdef Py_ssize_t c, roots = self.sizes.roots
+        cdef double bias = self.squared_bias(), g, reach
+        for c in range(roots):
+            g = self.slopes[c] if c < self.descents else 1
+            reach = fabs(self.bias) if self.is_scaled(c) else 1
+            self.roots[c] = sqrt(self.mb[c] * self.mb[c] + g * g * bias)
+            reach *= self.roots[c]
+            self.rates[c] = 1 / (reach if reach > 1e-300 else INFINITY)
+        for c in range(roots, self.n_columns):
+            self.rates[c] = self.mb[c]
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i, c
@@ -211,64 +235,48 @@ cdef class PackedColumns(Diagonal):
         self.know(r)
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
-            c = max(h.up, h.down)
+            c = column_of(h)
+            h.q = self.factors[c] * (self.q[c] + bias * self.rates[c]) if measured else INFINITY
             if c < self.descents:
                 h.q = 0  # not asked for
-            elif measured:
-                h.q = self.q[c] + bias * self.rate(c, bias)
-                h.q *= self.k if self.is_scaled(c) else 1
-            else:
-                h.q = INFINITY
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t i, c
         cdef const HalfSpace* h
-        cdef double squares = 0, beta, slope
+        cdef double squares = 0
         cdef bint known = True
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
-            c = max(h.up, h.down)
-            known = known and self.slopes[c] == (h.loss * r.weight if c < self.descents else 1)
+            known &= self.slopes[column_of(h)] == self.slope(r, h)
         if not known:  # steps have asked for the lengths of some half-spaces only
             self.know(r)
         memset(self.moves.a, 0, sizeof(self.moves.a))
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
-            if h.tau > 0:
-                c = max(h.up, h.down)
-                slope = h.loss * r.weight
-                if c < self.descents and not in_range(slope, r.x):
-                    continue
+            c = column_of(h)
+            if h.tau > 0 and (c >= self.descents or in_range(self.slopes[c], r.x)):
                 squares += h.tau * (h.tau * h.q)
-                beta = h.beta if c < self.n_columns - self.plain else 0
-                self.lead(c, h.tau if h.up >= 0 else -h.tau, beta, slope)
+                self.moves.a[c] = (h.tau if h.up >= 0 else -h.tau) * self.factors[c]
+                self.moves.beta[c] = h.beta if c < self.n_columns - self.plain else 0
+                self.move_intercept(c)
         self.primitives.moves(r.x, &self.sizes, &self.w, &self.m, &self.kept, &self.moves)
         memset(self.slopes, 0, sizeof(self.slopes))
         return squares
 
-    cdef void lead(self, Py_ssize_t c, double a, double beta, double slope) noexcept nogil:
-        """Set the move of a column, and move its intercept."""
-        cdef double bias = self.squared_bias(), metric = self.mb[c], square = bias
-        if self.is_scaled(c):
-            a *= self.k
-        if c < self.descents:
-            square *= slope * slope
-        self.b[c] += a * bias * self.rate(c, square)
+    cdef inline void move_intercept(self, Py_ssize_t c) noexcept nogil:
+        """Move the intercept of a column as its weights."""
+        cdef double bias = self.squared_bias(), metric = self.mb[c]
+        self.b[c] += self.moves.a[c] * bias * self.rates[c]
         if c < self.sizes.roots:
-            self.mb[c] = sqrt(metric * metric + square)
-        elif c < self.n_columns - self.plain and square > 0:
-            metric = self.moves.growth[c] * (metric - beta * square * metric * metric)
+            self.mb[c] = self.roots[c]
+        elif bias > 0:
+            metric = self.moves.growth[c] * (metric - self.moves.beta[c] * bias * metric * metric)
             self.mb[c] = min(max(metric, METRIC_LEAST), 1)
-        self.moves.a[c], self.moves.beta[c] = a, beta
+
+    cdef inline double slope(self, const Round* r, const HalfSpace* h) noexcept nogil:
+        """Return the factor of the row in the squares that a half-space adds to its metric."""
+        return h.loss * r.weight if column_of(h) < self.descents else 1
 
     cdef inline bint is_scaled(self, Py_ssize_t c) noexcept nogil:
         """Whether the metric of a column has the factor k of Normalized."""
         return self.sizes.roots - self.normalized <= c < self.sizes.roots
-
-    cdef inline double rate(self, Py_ssize_t c, double square) noexcept nogil:
-        """Return the metric of the intercept, the weight of a coordinate with this square."""
-        cdef double metric = self.mb[c]
-        if c >= self.sizes.roots:
-            return metric
-        metric = sqrt(metric * metric + square)
-        return inverse(sqrt(square) * metric if self.is_scaled(c) else metric)
