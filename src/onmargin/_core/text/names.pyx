@@ -95,10 +95,10 @@ cdef class Names(Index):
             raise ValueError("names must be unique")
 
     def __reduce__(self):
-        whole, sizes = "".join(self.names), map(len, self.names)
-        if not whole.isascii():
+        joined, sizes = "".join(self.names), map(len, self.names)
+        if not joined.isascii():
             sizes = [len(name.encode("utf-8", "surrogatepass")) for name in self.names]
-        text = np.frombuffer(whole.encode("utf-8", "surrogatepass"), np.uint8)
+        text = np.frombuffer(joined.encode("utf-8", "surrogatepass"), np.uint8)
         return type(self), (), {"text": text, "ends": np.cumsum(np.fromiter(sizes, np.int64, self.size))}
 
     def __setstate__(self, state):
