@@ -113,8 +113,17 @@ def test_models_sleep_and_wake_where_the_losses_change():
     # It does not have to recover its losses first, about 1,000 mistakes, as shares keep its weight from vanishing.
     always = reference.adahedge(losses, CEILING)
     turned = [int(np.argmax(weights[:, 1] > 0.5)) for weights in (twin.weights, always.weights)]
-    assert 4000 < turned[0] < 4500
+    assert 4000 < turned[0] < 4300
     assert 4000 < turned[1] < 4300
+
+
+@pytest.mark.parametrize("turn", [1600, 1730, 1900])
+def test_models_wake_as_soon_as_the_vote_gets_worse(turn):
+    random = np.random.default_rng(turn)
+    chances = np.where(np.arange(2050)[:, np.newaxis] < turn, [0.05, 0.4], [0.6, 0.4])
+    twin = reference.sleeping_hedge((random.uniform(size=chances.shape) < chances).astype(float), [0, 1], CEILING)
+    assert twin.asleep[1100:turn, 1].mean() > 0.7
+    assert not twin.asleep[turn + 30 : turn + 100, 1].any()
 
 
 def test_groups_are_the_geometries_that_models_share():

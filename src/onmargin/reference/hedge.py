@@ -123,6 +123,9 @@ def sleeping_hedge(
     longest: int = 448,
     lag: float = 500,
     negligible: float = 0.01,
+    recent: int = 16,
+    usual: int = 512,
+    worse: float = 3,
     weight: Vector | None = None,
 ) -> Slept:
     """Weight models by their losses, rounds x models; models of negligible weight sleep ([SLEEPING]).
@@ -131,8 +134,9 @@ def sleeping_hedge(
     its loss was at least that of the vote, but not before `school` rounds, if its weight, and without shares its weight
     relative to the leader's, are below ``negligible / models`` and it is behind by at least the leader's loss in `lag`
     rounds. It sleeps while its weight without shares, computed from its loss before it fell asleep, stays below that
-    limit, for at most `longest` rounds. The models of a group fall asleep and wake up together. `weight` is as for
-    `adahedge`.
+    limit, for at most `longest` rounds. The models of a group fall asleep and wake up together. All models wake, and
+    none falls asleep, while the mean loss of the vote over about the last `recent` rounds exceeds the one over the last
+    `usual` rounds by more than `worse` standard deviations. `weight` is as for `adahedge`.
     """
     models = losses.shape[1]
     number = np.asarray(groups)
@@ -140,6 +144,7 @@ def sleeping_hedge(
     asleep, since = np.zeros(models, bool), np.zeros(models, int)
     p, mixed, gap, heaviest, shares = np.full(models, 1 / models), 0.0, 0.0, 0.0, 0
     history = [(p, asleep, np.zeros(models))]
+    now, mean, square = 0.0, 0.0, 0.0
     for t, (own, unweighted) in enumerate(zip(_weights(losses, weight), losses, strict=True), start=1):
         loss = own * unweighted
         v = p * ~asleep / (p @ ~asleep)
@@ -160,8 +165,13 @@ def sleeping_hedge(
         if weighed:
             shares += 1
             p = _shared(p, excess, eta, then, shares)
-        stays = asleep.copy()
-        for group in np.unique(number) if t >= school else ():
+        now += (expected - now) / min(recent, t)
+        mean += (expected - mean) / min(usual, t)
+        square += (expected**2 - square) / min(usual, t)
+        more = now - mean
+        alarm = t > recent and more > 0 and more**2 * (2 * recent - 1) > worse**2 * (square - mean**2)
+        stays = asleep & (not alarm or t < school)
+        for group in np.unique(number) if t >= school and not alarm else ():
             its = number == group
             if asleep[its][0]:
                 far = np.exp(-then * (before[its] - lost.min())) * models < negligible

@@ -506,7 +506,8 @@ class Mixture:
 def combined_votes(task: Several, state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a task with these sums: the votes of AdaHedge after these losses, and its gap."""
     lost = state["weighted"]
-    state = {name: value for name, value in state.items() if name != "recent"}  # recent rounds cannot be summed
+    # Recent rounds and the recent loss of the vote cannot be summed.
+    state = {name: value for name, value in state.items() if name not in {"recent", "trend"}}
     if "naps" in state:
         lost = lost + state["naps"][0]
         state["naps"] = state["naps"].copy()

@@ -28,6 +28,7 @@ cdef class Hedge:
     cdef Naps naps_of
     cdef object ends
     cdef Py_ssize_t* end             # the first model after its group
+    cdef double* trend               # recent and usual loss of the vote, its usual square, and the number of rounds
     cdef Py_ssize_t sleepers         # number of models that sleep
     cdef double rounds               # rounds so far
     cdef bint changed                # whether a model has fallen asleep or woken up in the round
@@ -47,4 +48,7 @@ cdef class Hedge:
     cdef double log_mean(self, double eta, double low) noexcept nogil
     cdef void share(self) noexcept nogil
     cdef void look(self) noexcept nogil
+    cdef void watch(self, double expected) noexcept nogil
+    cdef bint is_worse(self) noexcept nogil
+    cdef void wake(self) noexcept nogil
     cdef void send(self, Py_ssize_t first, bint asleep) noexcept nogil

@@ -25,6 +25,9 @@ cdef double FIRST_ROUNDS = 1024
 cdef double MIN_AWAKE = 64, MAX_ASLEEP = 448
 # A model falls asleep only if it is behind by the mean loss of the leader in this many rounds.
 cdef double MIN_BEHIND = 500
+# The vote is getting worse if its mean loss in about the last RECENT rounds exceeds the one in about the last USUAL
+# rounds by more than WORSE standard deviations.
+cdef double RECENT = 16, USUAL = 512, WORSE = 3
 # Names of the losses that models can be compared by.
 JUDGED = {"mistake": MISTAKE, "loss": LOSS, "cost": COST}
 
@@ -75,7 +78,8 @@ cdef class Hedge:
     without shares is that small with its loss when it fell asleep in place of L_m: even without any further loss, that
     weight would have been negligible in each of these rounds. So it wakes sooner if the leader loses more; and it
     sleeps at most MAX_ASLEEP rounds, so that one that learns slowly, and may be the best in the end, learns from at
-    least one example of MAX_ASLEEP / MIN_AWAKE + 1. Models of one group, whose weights are next to each other in
+    least one example of MAX_ASLEEP / MIN_AWAKE + 1. All models wake, and none falls asleep, while the vote is getting
+    worse (see `is_worse`): the stream may have changed. Models of one group, whose weights are next to each other in
     memory, sleep and wake together.
     """
 
@@ -87,7 +91,10 @@ cdef class Hedge:
         self.log_experts, self.log_negligible = log(self.experts), log(self.experts / NEGLIGIBLE_WEIGHT)
         cdef Py_ssize_t padded = votes_padded(n)
         self.padded = padded
-        self.owners = np.zeros((2, OUTCOMES, padded)), np.zeros((5, padded)), np.zeros((7, padded)), np.zeros(padded)
+        self.owners = (
+            np.zeros((2, OUTCOMES, padded)), np.zeros((5, padded)), np.zeros((7, padded)), np.zeros(padded),
+            np.zeros(4),
+        )
         self.total = <double*>address(self.owners[0], "d", 2 * OUTCOMES * padded, writable=True)
         self.now = self.total + OUTCOMES * padded
         self.p = <double*>address(self.owners[1], "d", 5 * padded, writable=True)
@@ -98,6 +105,7 @@ cdef class Hedge:
         self.naps_of = Naps(
             awake, charged, charged + padded, charged + 2 * padded, charged + 3 * padded, charged + 4 * padded
         )
+        self.trend = <double*>address(self.owners[4], "d", 4, writable=True)
         self.owners[1][:2, :n] = 1.0 / n
         self.owners[3][:n] = 1
         # Padding never leads, and is never due.
@@ -145,7 +153,7 @@ cdef class Hedge:
         }
         if self.groups is not None or naps[1].any():
             naps[5], naps[6] = self.sleeping, self.rounds
-            state["naps"] = naps
+            state["naps"], state["trend"] = naps, self.owners[4]
         return state
 
     def __setstate__(self, state):
@@ -163,6 +171,10 @@ cdef class Hedge:
         naps[...] = 0
         if "naps" in state:
             fill(naps, state, "naps")
+        self.owners[4][:] = 0
+        if "trend" in state:
+            fill(self.owners[4], state, "trend")
+            self.owners[4][3] = max(self.owners[4][3], 0)
         if self.groups is None:
             naps[2:6] = 0
         self.owners[3][:self.n] = naps[5] <= 0
@@ -187,6 +199,7 @@ cdef class Hedge:
         """Reset the outcomes so far, which are the same for all models."""
         memset(self.total, 0, 2 * OUTCOMES * self.padded * sizeof(double))  # also those of the round
         memset(self.weighted, 0, self.padded * sizeof(double))
+        memset(self.trend, 0, 4 * sizeof(double))
         self.mixed = self.rounds = 0
         self.add_up()
 
@@ -213,8 +226,10 @@ cdef class Hedge:
             if self.voting:
                 self.reweigh(round.low, round.expected, weight)
         self.changed = False
-        if self.end != NULL and self.voting and self.rounds >= FIRST_ROUNDS:
-            self.look()
+        if self.end != NULL and self.voting:
+            self.watch(round.expected)
+            if self.rounds >= FIRST_ROUNDS:
+                self.look()
 
     cdef void reweigh(self, double low, double expected, double weight) noexcept nogil:
         """Set gap and weights after a round with the smallest loss `low` and the weighted mean loss `expected`."""
@@ -264,6 +279,9 @@ cdef class Hedge:
         cdef double far = self.log_negligible / eta if eta > 0 else INFINITY
         cdef Naps* naps = &self.naps_of
         cdef bint asleep
+        if self.is_worse():
+            self.wake()
+            return
         if not votes.due(naps, least, far, MIN_AWAKE, MAX_ASLEEP, self.padded):
             return
         while first < self.n:
@@ -279,6 +297,30 @@ cdef class Hedge:
                         and self.p[m] * self.experts < NEGLIGIBLE_WEIGHT \
                         and self.L[m] - least >= MIN_BEHIND * least / self.rounds
                 self.send(first, asleep)
+            first = self.end[first]
+        if self.changed:
+            self.share()
+
+    cdef void watch(self, double expected) noexcept nogil:
+        """Follow the loss of the vote: the means over recent and usual rounds, and the usual mean square."""
+        cdef double* trend = self.trend
+        trend[3] += 1
+        trend[0] += (expected - trend[0]) / min(RECENT, trend[3])
+        trend[1] += (expected - trend[1]) / min(USUAL, trend[3])
+        trend[2] = finite(trend[2] + (expected * expected - trend[2]) / min(USUAL, trend[3]))
+
+    cdef bint is_worse(self) noexcept nogil:
+        """Return whether the vote is getting worse, by more than chance."""
+        cdef double more = self.trend[0] - self.trend[1], variance = self.trend[2] - self.trend[1] * self.trend[1]
+        # The variance of a mean with the rate 1 / RECENT is that of one loss divided by 2 RECENT - 1.
+        return self.trend[3] > RECENT and more > 0 and more * more * (2 * RECENT - 1) > WORSE * WORSE * variance
+
+    cdef void wake(self) noexcept nogil:
+        """Wake all models."""
+        cdef Py_ssize_t first = 0
+        while first < self.n:
+            if self.naps_of.awake[first] == 0:
+                self.send(first, False)
             first = self.end[first]
         if self.changed:
             self.share()
