@@ -119,7 +119,7 @@ def grow(
                 above = values > threshold
                 middle = np.float32((float(threshold) + float(values[above].min())) / 2)
                 middle = middle if middle < values[above].min() else threshold
-                nodes[k] = Node(feature, middle, len(nodes))
+                nodes[k] = Node(feature, float(middle), len(nodes))
                 nodes += [Node(), Node()]
                 members += [own[~above], own[above]]
                 depths += [depths[k] + 1] * 2
