@@ -277,6 +277,12 @@ def test_n_jobs_changes_nothing():
     assert_same_weights(one, two, rtol=0)
 
 
+@pytest.mark.parametrize("n_jobs", [0, "2", 1.5])
+def test_numbers_of_threads_that_mean_nothing(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be None, or an integer at least 1, or an integer at most -1"):
+        PassiveAggressiveClassifier(n_jobs=n_jobs).fit([[0.0], [1.0]], [0, 1])
+
+
 # Class weights.
 
 

@@ -20,7 +20,7 @@ from onmargin.models.described import described
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.options import option
 from onmargin.models.plan import Plan
-from onmargin.models.rules import NONE, Number, Word
+from onmargin.models.rules import N_JOBS, NONE, Number, Word
 from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first, threshold_of
 from onmargin.models.updates import check_combination
 
@@ -172,7 +172,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     target_loss: float | None = option(None, Number(0, above=True, below=True), NONE)
     selection: str = option("cyclic", Word("cyclic", "largest"))
     max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
-    n_jobs: int | None = option(None)
+    n_jobs: int | None = option(None, *N_JOBS)
 
     support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_
 

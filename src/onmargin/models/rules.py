@@ -190,6 +190,7 @@ CLASS_FACTORS = ByClass("factor", Number(0, below=True))
 CLASS_MARGINS = ByClass("margin", Number(0, above=True, below=True))
 FLAG = Instance((bool, np.bool_), "True or False")
 NONE = Instance(type(None), "None")
+N_JOBS = NONE, Number(1, whole=True), Number(high=-1, whole=True)  # threads, or -1 for one per core, -2 for one less
 
 
 def check_parameters(estimator: Any, rules: Mapping[str, tuple[Rule, ...]]) -> None:

@@ -408,7 +408,7 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
     if "ranks" in state:
         chosen["ranks"] = state["ranks"][[*kept, -3, -2, -1]]
     if "odds" in state:
-        chosen["odds"] = state["odds"][:, kept]
+        chosen |= {"odds": state["odds"][:, kept], "lines": state["lines"][:, kept]}
     if "naps" in state:
         chosen["naps"] = state["naps"][:, kept]
         chosen["naps"][2:6] = 0  # all are awake, because the leader may have been removed

@@ -102,6 +102,10 @@ _LAG_OF = {
 }
 
 
+# What votes keep besides sums: recent rounds, their recent loss, and lines that follow from sums.
+_NOT_SUMS = {"recent", "trend", "lines"}
+
+
 class Epoch(NamedTuple):
     """Totals of the rounds of an epoch."""
 
@@ -183,7 +187,7 @@ class Learned:
     def nothing(model: Any) -> "Learned":
         """Return the untrained state of a model with the same features, labels and size of the intercept."""
         known = Learned.of(model)
-        votes = {name: np.zeros_like(value) for name, value in known.votes.items()}
+        votes = {name: np.zeros_like(value) for name, value in known.votes.items() if name not in _NOT_SUMS}
         if votes:
             votes["weights"] = np.full(len(votes["weights"]), 1 / len(votes["weights"]))
         if "origin" in votes:
@@ -492,6 +496,8 @@ class Mixture:
         for name, tally in learned.tallies.items():
             self._tallies[name] = _counted(self._tallies[name], tally, start.tallies[name])
         for name, value in learned.votes.items():
+            if name in _NOT_SUMS:
+                continue
             if name == "origin":
                 self._votes[name] = np.array(0.0)
             elif name == "heaviest":
@@ -506,8 +512,7 @@ class Mixture:
 def combined_votes(task: Several, state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a task with these sums: the votes of AdaHedge after these losses, and its gap."""
     lost = state["weighted"]
-    # Recent rounds and the recent loss of the vote cannot be summed.
-    state = {name: value for name, value in state.items() if name not in {"recent", "trend"}}
+    state = {name: value for name, value in state.items() if name not in _NOT_SUMS}
     if "naps" in state:
         lost = lost + state["naps"][0]
         state["naps"] = state["naps"].copy()

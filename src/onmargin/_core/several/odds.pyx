@@ -60,12 +60,16 @@ cdef class Odds:
         self.stale = True
 
     def state(self):
-        """Return H (a, b), H and the log losses of all models, minus their start: sums over the rounds."""
+        """Return H (a, b), H and the log losses of all models, minus their start: sums over the rounds.
+
+        After mixing such sums, (a, b) follows from them; otherwise it is restored bit for bit.
+        """
         slope, offset, h00, h01, h11, losses, _ = self.owner[:, :self.n]
         return {
             "odds": np.array(
                 [h00 * slope + h01 * offset - 1, h01 * slope + h11 * offset, h00 - 1, h01, h11 - 1, losses]
-            )
+            ),
+            "lines": np.array([slope, offset]),
         }
 
     def restore(self, state, double rounds, double heaviest):
@@ -80,8 +84,12 @@ cdef class Odds:
         determinant = h00 * h11 - h01**2
         if not (np.isfinite(found).all() and (h00 > 0).all() and (determinant > 0).all()):
             raise ValueError("odds must be finite, with a positive definite matrix per model")
-        slope, offset = (h11 * first - h01 * second) / determinant, (h00 * second - h01 * first) / determinant
-        self.owner[:6, :self.n] = slope, offset, h00, h01, h11, losses
+        lines = np.array([h11 * first - h01 * second, h00 * second - h01 * first]) / determinant
+        if "lines" in state:
+            fill(lines, state, "lines")
+            if not np.isfinite(lines).all():
+                raise ValueError("lines must be finite")
+        self.owner[:6, :self.n] = *lines, h00, h01, h11, losses
         self.stale = True
 
     cdef double rate(self, double rounds, double heaviest) noexcept nogil:

@@ -115,8 +115,7 @@ cdef class Reader:
         """Return the values, indices and row ends of a CSR matrix; nothing can be read afterwards."""
         return self.values.array(self.dtype), self.indices.array(np.int32), self.ends.array(np.int64)
 
-    def __len__(self):
-        """Return the number of rows."""
+    def __len__(self):  # the number of rows
         return self.ends.used // <Py_ssize_t>sizeof(int64_t) - 1
 
     def read(self, x):
