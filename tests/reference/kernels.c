@@ -210,9 +210,10 @@ static void run_votes(void)
     const Votes *votes = votes_for();
     for (ptrdiff_t models = 1; models < 20; models++) {
         const ptrdiff_t n = votes_padded(models);
-        double *s = fill(&values, 8, -1), *all = fill(&weights, 8, 0.1), *squares = fill(&metrics, 8, 0.1), results[6];
+        double *s = fill(&values, 8, -1), *all = fill(&weights, 8, 0.1), *squares = fill(&metrics, 8, 0.1), results[7];
         double *now = all, *total = all + 4 * n, *v = all + 8 * n, *l = all + 9 * n, *L = all + 10 * n, *p = all + 11 * n;
-        double awake[20], slack[20], losses[20] = {0}, ranks[20] = {0};
+        double awake[20], slack[20], ranks[20] = {0}, lines[7][20];
+        const Calibrations calibrations = {lines[0], lines[1], lines[2], lines[3], lines[4], lines[5], lines[6]};
         const Naps naps = {awake, all + 12 * n, all + 13 * n, all + 14 * n, all + 15 * n, all + 16 * n};
         for (ptrdiff_t k = 0; k < n; k++)
             awake[k] = k < models && k % 3 != 1;
@@ -222,13 +223,20 @@ static void run_votes(void)
         votes->weigh(L, L[votes->least(L, models)], 3, models % 2 ? 1 : 0.9, 0.1, models, n, p);
         votes->share(p, awake, n, v);
         votes->units(s, awake, 0.1, 1.5, n, squares);
-        votes->compare(s, slack, -1, n, losses);
-        votes->rank(losses, awake, 0.25, n, ranks);
+        votes->rank(slack, awake, 0.25, n, ranks);
+        for (ptrdiff_t k = 0; k < n; k++) {
+            lines[0][k] = lines[2][k] = lines[4][k] = lines[6][k] = 1;
+            lines[1][k] = lines[3][k] = lines[5][k] = 0;
+        }
+        votes->calibrate(&calibrations, s, awake, squares, 7, -1, 0.5, 2, 0.3, n);
         results[0] = votes->tally(s, v, n);
         results[1] = votes->grade(s, awake, v, squares, 7, n);
         results[2] = (double)votes->due(&naps, 1, 0.5, 2.5, 3, n);
         results[3] = round.low, results[4] = round.high, results[5] = round.expected;
-        show("votes", 8, results, 6);
+        results[6] = votes->pool(&calibrations, s, awake, squares, 7, n);
+        show("votes", 8, results, 7);
+        for (int k = 0; k < 6; k++)
+            show("calibrate", 8, lines[k], models);
         show("slack", 8, slack, models);
         show("weigh", 8, p, models);
         show("rank", 8, ranks, models);

@@ -73,6 +73,14 @@ def test_rounds(model, n_classes):
     same(model._model.calibration, twin)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_of_an_extreme_score_add_up_to_one(n_classes):
+    """They added up to less where all other classes had less than 1e-13 before the last stage."""
+    X, y = np.eye(3)[np.arange(60) % n_classes], np.arange(60) % n_classes
+    model = PassiveAggressiveClassifier().partial_fit(X, y)
+    assert_allclose(model.predict_proba(1e6 * X).sum(axis=1), 1, rtol=0, atol=1e-15)
+
+
 def test_rounds_that_stand_for_others():
     gaps = [gap(t, 63) for t in range(4097, 40_000)]
     assert 31 < np.mean(gaps) < 33

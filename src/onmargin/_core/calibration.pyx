@@ -62,8 +62,6 @@ cdef double[KNOTS] KNOT = [0, 1, 2, 4]
 cdef double PROVEN = log(1000)
 # Logits are clipped at this distance below the largest, so that no probability is 0.
 cdef double DEPTH = 30
-# The smallest total probability of all classes except the best.
-cdef double LEAST_REST = 1e-13
 # A predicted class that was not the most probable exceeds the most probable other one by this fraction of its
 # probability.
 cdef double AHEAD = 1e-4
@@ -364,7 +362,7 @@ cdef class Calibration:
     cdef double adjust(self, double* p, Py_ssize_t best, Py_ssize_t right) noexcept nogil:
         """Adjust the odds of the best class; return the factor of the other probabilities."""
         cdef Py_ssize_t k, side = KNOTS if self.n_classes == 2 and best == 1 else 0, j = 0
-        cdef double rest = max(sum_but(p, self.n_classes, best), LEAST_REST), z, beyond, w, share, factor, g
+        cdef double rest = sum_but(p, self.n_classes, best), z, beyond, w, share, factor, g
         z = log(p[best] / rest)
         beyond = max(z - KNEE, 0)
         for k in range(1, KNOTS - 1):

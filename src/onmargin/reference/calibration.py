@@ -84,7 +84,7 @@ class Calibration:
         self.doubt += float(np.log(p[right] / raised[right]))
         p = raised if agrees else p
         best = best if agrees else int(p.argmax())
-        rest = max(float(np.delete(p, best).sum()), 1e-13)
+        rest = float(np.delete(p, best).sum())
         z = float(np.log(p[best] / rest))
         x = np.array([z, 1.0, max(z - KNEE, 0.0)])
         side = best if self.n_classes == 2 else 0
