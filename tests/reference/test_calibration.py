@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import make_blobs
 
 from onmargin import AROWClassifier, AutoClassifier, PassiveAggressiveClassifier
 from onmargin.learner import as_rows
@@ -92,3 +93,13 @@ def test_rounds_that_stand_for_others():
     scores = play(X, y * 2.0 - 1, binary, pa1(0.01)).scores
     model = PassiveAggressiveClassifier(C=0.01, fit_intercept=False).partial_fit(X, y, classes=[0, 1])
     same(model._model.calibration, calibrate(scores, y, 2))
+
+
+def test_probabilities_have_the_order_of_the_scores_where_they_disagree():
+    """The margins of these forty rows are poor, so most of them are less probable than the predicted class must be."""
+    X, y = make_blobs(100, n_features=4, centers=[(2, 2), (4, 4)], random_state=0)
+    for seed in range(30):
+        model = PassiveAggressiveClassifier(early_stopping=True, validation_fraction=0.5, random_state=seed)
+        model.fit(X[:80], y[:80])
+        order = model.decision_function(X).argsort()
+        assert (np.diff(model.predict_proba(X)[order, 1]) > 0).all()

@@ -62,9 +62,8 @@ cdef double[KNOTS] KNOT = [0, 1, 2, 4]
 cdef double PROVEN = log(1000)
 # Logits are clipped at this distance below the largest, so that no probability is 0.
 cdef double DEPTH = 30
-# A predicted class that was not the most probable exceeds the most probable other one by this fraction of its
-# probability.
-cdef double AHEAD = 1e-4
+# The most by which a predicted class is raised above the most probable other one, as a fraction of that one's p.
+cdef double AHEAD = 0.01
 
 
 cdef extern from "odds.h" nogil:
@@ -145,15 +144,21 @@ cdef inline double followed(double before, const double* s, Py_ssize_t n, double
     return before + (square - before) / min(n_seen, MEMORY)
 
 
+cdef inline double raised(double p, double top) noexcept nogil:
+    return top + AHEAD / (1 + AHEAD) * p
+
+
 cdef inline double raise_best(double* p, Py_ssize_t n, Py_ssize_t best, double top) noexcept nogil:
-    """Make a class the most probable one, if its p is not above `top`, the largest of the others; return their new top.
+    """Make a class the most probable one; `top` is the largest p of the others, whose new largest one is returned.
+
+    p increases with the score from p[best] = 0, which becomes `top`, to (1 + AHEAD) top, from where on it is kept.
     """
     cdef Py_ssize_t k
     cdef double sum
-    if p[best] > top:
+    if p[best] >= (1 + AHEAD) * top:
         return top
     sum = sum_but(p, n, best)
-    p[best] = top + AHEAD * p[best]  # which still grows with the score
+    p[best] = raised(p[best], top)
     sum += p[best]
     for k in range(n):
         p[k] /= sum
@@ -345,9 +350,9 @@ cdef class Calibration:
         cdef Py_ssize_t best = s[1] >= s[0] if e.n == 2 else first_largest(s, e.n)
         cdef double top = largest_but(p, e.n, best), high = p[best]
         cdef bint agrees = self.doubt < PROVEN
-        if p[best] <= top:
+        if p[best] < (1 + AHEAD) * top:
             if right >= 0:
-                high = top + AHEAD * p[best]
+                high = raised(p[best], top)
                 high = (high if right == best else p[right]) / (1 - p[best] + high)
                 self.doubt += log(p[right] / high)
             if agrees:

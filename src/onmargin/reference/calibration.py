@@ -9,6 +9,7 @@ Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 RATE, LEAST_FACTOR, MEMORY, MOST_DEVIATIONS, DEPTH, BINS = 1.0, 0.01, 1024, 8, 30, 10
+AHEAD = 0.01
 KNEE, SLOW, PROVEN = 1.5, 0.3, np.log(1000)
 KNOTS = np.array([0.0, 1.0, 2.0, 4.0])
 MASK = 2**64 - 1
@@ -143,12 +144,12 @@ def gap(t: int, most: int) -> int:
 
 
 def with_highest(p: Vector, best: int) -> Vector:
-    """Return probabilities in which class `best` is the most probable."""
+    """Return probabilities in which class `best` is the most probable; they increase with p[best]."""
     top = np.delete(p, best).max()
-    if p[best] > top:
+    if p[best] >= (1 + AHEAD) * top:
         return p
     raised = p.copy()
-    raised[best] = top + 1e-4 * p[best]
+    raised[best] = top + AHEAD / (1 + AHEAD) * p[best]
     raised /= raised.sum()
     return raised
 
