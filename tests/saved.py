@@ -1,5 +1,6 @@
 """Models to save: every public estimator, in its variants, halfway through a stream."""
 
+import filecmp
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -260,3 +261,8 @@ def anatomy(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return kind, [anatomy(item) for item in value]
     return kind, repr(value)
+
+
+def same_bytes(one, other):
+    """Return whether two files are the same; pytest would print every byte of large ones that differ."""
+    return filecmp.cmp(one, other, shallow=False)

@@ -10,6 +10,7 @@ import pytest
 import onmargin as library
 from onmargin.io import load_with_notes
 from tests.apps.program import conll, jsonl, onmargin, report, start, svmlight
+from tests.saved import same_bytes
 
 
 def test_the_progressive_error_is_that_of_the_first_pass(tmp_path):
@@ -83,7 +84,7 @@ def test_shuffled_examples_are_all_learned_in_another_order(tmp_path, make):
     assert shuffled["progressive_loss"] != plain["progressive_loss"]
     onmargin("train", data, "-o", tmp_path / "c", "--shuffle", "--C", 1)
     onmargin("train", data, "-o", tmp_path / "c", "--shuffle", "--C", 1, "--passes", 2, "--resume")
-    assert (tmp_path / "c").read_bytes() == out.read_bytes()
+    assert same_bytes(tmp_path / "c", out)
 
 
 def test_wrong_records_are_skipped_counted_and_named(tmp_path):
@@ -185,4 +186,4 @@ def test_features_of_tokens_are_made_once(tmp_path, monkeypatch):
     # A resumed run reads the file again, and writes the same bytes.
     onmargin("train", data, data, "-o", tmp_path / "b", "--passes", 2)
     onmargin("train", data, data, "-o", tmp_path / "b", "--passes", 4, "--resume")
-    assert (tmp_path / "b").read_bytes() == out.read_bytes()
+    assert same_bytes(tmp_path / "b", out)

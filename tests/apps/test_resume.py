@@ -12,6 +12,7 @@ from onmargin.apps.chunks import Chunk, Digest
 from onmargin.io import load_with_notes
 from onmargin.io.svmlight import SparseRows
 from tests.apps.program import conll, jsonl, onmargin, report, start, svmlight
+from tests.saved import same_bytes
 
 
 def train_arguments(kind, folder):
@@ -49,7 +50,7 @@ def test_killed_runs_end_with_the_same_bytes(tmp_path, kind):
         deaths += process.returncode == -signal.SIGKILL
     assert deaths >= 2
     onmargin("train", *arguments, "-o", killed, "--resume")
-    assert killed.read_bytes() == whole.read_bytes()
+    assert same_bytes(killed, whole)
     # A run killed while it wrote leaves only its unfinished file, which is hidden.
     assert {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")} == {
         *(str(a.name) for a in arguments if hasattr(a, "name")),
@@ -96,7 +97,7 @@ def test_resume_of_a_finished_run_learns_nothing_and_more_passes_do(tmp_path):
     assert out.read_bytes() == done
     onmargin("train", data, "-o", out, "--resume", "--passes", 2)
     onmargin("train", data, "-o", twice, "--passes", 2)
-    assert out.read_bytes() == twice.read_bytes()
+    assert same_bytes(out, twice)
 
 
 def test_a_bad_record_keeps_earlier_ones_and_says_how_to_continue(tmp_path):
@@ -111,7 +112,7 @@ def test_a_bad_record_keeps_earlier_ones_and_says_how_to_continue(tmp_path):
     data.write_text("\n".join(good) + "\n")
     onmargin("train", data, "-o", out, "--resume")
     onmargin("train", data, "-o", tmp_path / "whole")
-    assert out.read_bytes() == (tmp_path / "whole").read_bytes()
+    assert same_bytes(out, tmp_path / "whole")
 
 
 @pytest.mark.parametrize("kind", ["svmlight", "jsonl"])
@@ -203,7 +204,7 @@ def test_records_that_were_learned_must_not_change(tmp_path, make):
     assert report("train", data, "-o", out, "--resume", "--checkpoint-every", 7)["examples"] == 301
     whole = tmp_path / "whole"
     onmargin("train", data, "-o", whole)
-    assert out.read_bytes() == whole.read_bytes()
+    assert same_bytes(out, whole)
 
 
 def test_digests_depend_on_examples_and_not_on_blocks():

@@ -6,6 +6,7 @@ from onmargin import io, load, scale, stream
 from onmargin.features import RecordFeatures
 from onmargin.io import load_with_notes
 from tests.apps.program import conll, jsonl, onmargin, report, svmlight
+from tests.saved import same_bytes
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_files_are_shards(parts, tmp_path):
 def test_workers_make_no_difference(parts, tmp_path):
     for workers in (1, 2):
         onmargin("train", *parts, "-o", tmp_path / f"{workers}", "--engine", "local", "--workers", workers, "--average")
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+    assert same_bytes(tmp_path / "1", tmp_path / "2")
 
 
 def test_sequences_and_records(tmp_path):
@@ -59,7 +60,7 @@ def test_more_passes_continue_from_a_checkpoint(parts, tmp_path):
     onmargin("train", *parts, "-o", tmp_path / "half", *local, "--passes", 1)
     assert load_with_notes(tmp_path / "half")[1]["scale"]["epochs"] == 1
     onmargin("train", *parts, "-o", tmp_path / "half", *local, "--passes", 3, "--resume")
-    assert (tmp_path / "half").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert same_bytes(tmp_path / "half", tmp_path / "whole")
     wrong = onmargin("train", *parts[:2], "-o", tmp_path / "half", *local, "--resume", code=1)
     assert "a run with other shards" in wrong
     assert "is not a checkpoint" in onmargin("train", *parts, "-o", tmp_path / "half", "--resume", code=1)

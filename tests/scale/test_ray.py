@@ -12,6 +12,7 @@ from onmargin.io import ReadError
 from onmargin.io.model_file import to_bytes
 from onmargin.scale import LocalEngine, RayEngine
 from tests.apps.program import onmargin, start
+from tests.saved import same_bytes
 from tests.shards import Deadly, add_slowly, fail_at_two
 
 ray = pytest.importorskip("ray", reason="Ray is an extra")
@@ -161,7 +162,7 @@ def test_cluster_on_this_machine(shards, tmp_path):
     onmargin(*arguments, "--engine", "local", "-o", tmp_path / "local")
     errors = there.communicate(timeout=120)[1]
     assert there.returncode == 0, errors
-    assert (tmp_path / "ray").read_bytes() == (tmp_path / "local").read_bytes()
+    assert same_bytes(tmp_path / "ray", tmp_path / "local")
 
 
 def test_arguments(cluster, engine):
