@@ -238,29 +238,33 @@ class Learner(Part, Generic[SomeGeometry]):
         n_pieces = max(-(-n // pace), 1)
         n_pieces += -n_pieces % n_threads  # all threads get the same number of pieces
         piece = max(-(-n // n_pieces), 1)
-        starts = range(0, n, piece)
+        starts = iter(range(0, n, piece))  # shared: each thread takes the next piece
 
-        def fill(start: int) -> bool:
-            part = slice(start, min(start + piece, n))
-            scores = out[part] if decode is None else np.empty((part.stop - start, width))
-            rows = X if piece == n else X.part(start, part.stop)
-            sound = rounds.score(self.geometry, rows, scores, guarded=guarded)
-            scores = scores[:, :columns]
-            if decode is not None:
-                out[part] = decode(scores)
-            return not guarded or bool(sound and np.isfinite(scores).all())
+        def fill() -> bool:
+            for start in starts:
+                part = slice(start, min(start + piece, n))
+                scores = out[part] if decode is None else np.empty((part.stop - start, width))
+                rows = X if piece == n else X.part(start, part.stop)
+                sound = rounds.score(self.geometry, rows, scores, guarded=guarded)
+                scores = scores[:, :columns]
+                if decode is not None:
+                    out[part] = decode(scores)
+                if guarded and not (sound and np.isfinite(scores).all()):
+                    return False
+            return True
 
         if n_threads > 1:
             from concurrent.futures import ThreadPoolExecutor
 
-            with ThreadPoolExecutor(n_threads) as pool:
+            with ThreadPoolExecutor(n_threads - 1) as pool:
+                others = [pool.submit(fill) for _ in range(n_threads - 1)]
                 try:
-                    sound = all(pool.map(fill, starts))
-                except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    raise
+                    sound = fill() and all(other.result() for other in others)
+                finally:
+                    for _ in starts:  # after an error the others find no more pieces
+                        pass
         else:
-            sound = all(map(fill, starts))
+            sound = fill()
         if not sound:
             raise UnsoundRowError
         return out[:, :columns] if decode is None else out

@@ -18,6 +18,7 @@ from onmargin.learner import Learner, as_rows
 from tests.saved import anatomy
 
 N, FEATURES = 60, 7
+A_FEW_ROWS = 200  # numbers processed between two checks for signals: threads score pieces of a few rows
 MODELS = {
     "two classes": (PassiveAggressiveClassifier(), 2),
     "four classes": (PassiveAggressiveClassifier(average=True), 4),
@@ -114,7 +115,7 @@ def test_threads_score_to_the_same_bits(classes, is_sparse, n_jobs, monkeypatch)
     X, y = examples(classes, is_sparse=is_sparse)
     model = PassiveAggressiveClassifier(n_jobs=n_jobs, average=True).partial_fit(X, y)
     found = model.decision_function(X)
-    monkeypatch.setattr(learners, "STRETCH", 10_000)  # pieces of a few rows
+    monkeypatch.setattr(learners, "STRETCH", A_FEW_ROWS)
     np.testing.assert_array_equal(model.decision_function(X), found)
     monkeypatch.setattr(_estimator, "GUARDED_BYTES", 1 << 40)
     np.testing.assert_array_equal(model.decision_function(X), found)
@@ -127,7 +128,7 @@ def test_threads_predict_numbers_to_the_same_bits(kind, is_sparse, monkeypatch):
     model = kind(n_jobs=1).partial_fit(X, y)
     scores = model.predict if kind is PassiveAggressiveRegressor else model.score_samples
     found = scores(X)
-    monkeypatch.setattr(learners, "STRETCH", 10_000)
+    monkeypatch.setattr(learners, "STRETCH", A_FEW_ROWS)
     model.n_jobs = 3
     np.testing.assert_array_equal(scores(X), found)
 
@@ -135,7 +136,7 @@ def test_threads_predict_numbers_to_the_same_bits(kind, is_sparse, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("names", [["a", "long"], [3, 8]])
 def test_threads_predict_labels_of_every_type(names, n_jobs, monkeypatch):
-    monkeypatch.setattr(learners, "STRETCH", 10_000)
+    monkeypatch.setattr(learners, "STRETCH", A_FEW_ROWS)
     X, y = examples(2, is_sparse=False)
     model = PassiveAggressiveClassifier(n_jobs=n_jobs).partial_fit(X, np.array(names)[y.astype(int)])
     predicted = model.predict(X)
@@ -147,7 +148,7 @@ def test_threads_predict_labels_of_every_type(names, n_jobs, monkeypatch):
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("bad", [np.nan, -np.inf])
 def test_a_bad_row_is_not_scored(bad, is_sparse, n_jobs, monkeypatch):
-    monkeypatch.setattr(learners, "STRETCH", 10_000)
+    monkeypatch.setattr(learners, "STRETCH", A_FEW_ROWS)
     X, y = examples(4, is_sparse=is_sparse)
     model = PassiveAggressiveClassifier(n_jobs=n_jobs).partial_fit(X, y)
     (X.data if is_sparse else X.ravel())[0] = bad
@@ -159,13 +160,32 @@ def test_a_bad_row_is_not_scored(bad, is_sparse, n_jobs, monkeypatch):
             model.predict(X)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("failing", [1, 4])
+def test_an_error_in_one_thread_stops_all(failing, n_jobs, monkeypatch):
+    X, y = examples(2, is_sparse=False)
+    model = PassiveAggressiveClassifier(n_jobs=n_jobs).partial_fit(X, y)
+    monkeypatch.setattr(learners, "STRETCH", A_FEW_ROWS)
+    calls = []
+
+    def decode(scores):
+        calls.append(len(scores))
+        if len(calls) > failing:  # the first call asks for the type of the results
+            raise KeyboardInterrupt
+        return scores[:, 0]
+
+    with pytest.raises(KeyboardInterrupt):
+        model._learner.scores_in_threads(as_rows(X), n_jobs, guarded=False, decode=decode)
+    assert len(calls) <= failing + n_jobs < N / max(calls)
+
+
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("bad", [np.nan, -np.inf, 1e200])
 def test_a_ball_refuses_bad_rows_only(bad, is_sparse, monkeypatch):
     X, _ = examples(2, is_sparse=is_sparse)
     model = PassiveAggressiveUniclass(n_jobs=2).partial_fit(X)
     (X.data if is_sparse else X.ravel())[0] = bad
-    monkeypatch.setattr(learners, "STRETCH", 10_000)
+    monkeypatch.setattr(learners, "STRETCH", A_FEW_ROWS)
     if np.isfinite(bad):  # its distance overflows
         assert model.predict(X)[0] == -1
     else:
