@@ -327,3 +327,118 @@ def test_an_empty_table_is_called_empty(tmp_path, command):
     onmargin("train", people(tmp_path / "people.csv", 50), "-o", out)
     empty.write_text("")
     assert onmargin(command, out, empty, code=1) == f"Error: {empty} is empty\n"
+
+
+FLOWERS = [
+    (f"{4.5 + k % 20 / 10:.1f}", f"{2 + k % 7 / 5:.1f}", f"{1 + k % 3 + k % 5 / 10:.1f}", kind)
+    for k, kind in enumerate("abc" * 20)
+]
+
+
+@pytest.mark.parametrize(
+    ("write", "look"),
+    [
+        (" ".join, "no header (columns are 0, 1, ...), label '3'"),
+        (lambda row: "".join(f"{field:>9}" for field in row) + "  ", "no header (columns are 0, 1, ...), label '3'"),
+        (lambda row: f"{'  '.join(row[:3])}\t{row[3]}", "no header (columns are 0, 1, ...), label '3'"),
+        (
+            lambda row: " ".join(row).replace(".", ","),
+            "no header (columns are 0, 1, ...), decimal mark ',', label '3'",
+        ),
+        (
+            lambda row: " ".join((row[3], *row[:3])),
+            "no header (columns are 0, 1, ...), label '0' (the first column; the last one would be --label 3)",
+        ),
+    ],
+)
+def test_columns_between_blanks(tmp_path, write, look):
+    data, few, out = tmp_path / "flowers.txt", tmp_path / "few.txt", tmp_path / "model"
+    lines = [write(row) for row in FLOWERS]
+    data.write_text("\n".join(lines) + "\n")
+    few.write_text(lines[0])
+    line = said("train", data, "-o", out).splitlines()[0]
+    assert line.endswith(f"csv, blanks between fields, {look}; task classify, AutoClassifier")
+    assert len(library.load(out).feature_names_) == 3
+    assert onmargin("predict", out, few).split() == ["a"]
+    assert onmargin("predict", out, "-", stdin=lines[1]).split() == ["b"]
+
+
+def test_a_header_between_blanks(tmp_path):
+    data, out = tmp_path / "flowers.txt", tmp_path / "model"
+    data.write_text("\n".join(["length  width  depth  kind", *map("  ".join, FLOWERS)]))
+    assert "a header, label 'kind'" in said("train", data, "-o", out)
+    assert {*library.load(out).feature_names_} == {"length", "width", "depth"}
+
+
+def test_rows_of_r_have_names_that_the_header_lacks(tmp_path):
+    data, out = tmp_path / "flowers.txt", tmp_path / "model"
+    rows = [f'"{k}" {" ".join(row[:3])} "{row[3]}"' for k, row in enumerate(FLOWERS, 1)]
+    for mark in (" ", "\t", ","):
+        data.write_text("\n".join(line.replace(" ", mark) for line in ['"length" "width" "depth" "kind"', *rows]))
+        lines = said("train", data, "-o", out).splitlines()
+        assert "a header, label 'kind'" in lines[0]
+        assert lines[1].startswith("left out: '' (row numbers)")
+        assert {*library.load(out).feature_names_} == {"length", "width", "depth"}
+        assert onmargin("predict", out, data).split()[-3:] == ["a", "b", "c"]
+
+
+def test_a_delimiter_at_the_end_of_rows_is_no_name(tmp_path):
+    data = tmp_path / "flowers.csv"
+    data.write_text("\n".join(["length,width,depth,kind", *(",".join(row) + "," for row in FLOWERS)]))
+    assert "the row has 5 fields, and there are 4 columns" in said("train", data, "-o", tmp_path / "model", code=1)
+
+
+def test_a_table_without_header_may_lack_the_label(tmp_path):
+    data, new, out = tmp_path / "flowers.csv", tmp_path / "new.csv", tmp_path / "model"
+    data.write_text("\n".join(",".join((row[3], *row[:3])) for row in FLOWERS))
+    new.write_text("\n".join(",".join(row[:3]) for row in FLOWERS))
+    onmargin("train", data, "-o", out)
+    assert onmargin("predict", out, new, "--strict") == onmargin("predict", out, data)
+    assert "has no labels" in onmargin("evaluate", out, new, code=1)
+
+
+def test_the_delimiter_of_a_model_is_kept_where_it_gives_its_columns(tmp_path):
+    data, new, out = tmp_path / "rows.txt", tmp_path / "new.txt", tmp_path / "model"
+    data.write_text("\n".join(f"{k % 2}\t{k % 5}\tNew York {k % 3}\t{'no' if k % 2 else 'yes'}" for k in range(40)))
+    new.write_text("\n".join(f"{k % 2}\t\t\t" for k in range(20)))  # only the first column is filled
+    onmargin("train", data, "-o", out)
+    assert onmargin("predict", out, new, "--strict").split() == ["yes", "no"] * 10
+
+
+def test_short_texts_are_no_table(tmp_path):
+    data, new, out = tmp_path / "mail.txt", tmp_path / "new.txt", tmp_path / "model"
+    data.write_text("spam\tcheap pills now\nham\tlunch at noon\n" * 20)
+    new.write_text("cheap pills 5\nlunch noon 1\n" * 6)
+    onmargin("train", data, "-o", out)
+    assert onmargin("predict", out, new).split() == ["spam", "ham"] * 6
+    new.write_text("cheap pills\n")
+    assert onmargin("predict", out, new).split() == ["spam"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arff"])
+def test_labels_and_weights_of_a_table_to_predict_may_be_empty_or_absent(tmp_path, ending):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = [{"a": k % 7, "w": 1 + k % 2, "b": k % 5, "kind": "xy"[k % 2]} for k in range(40)]
+    empty = [row | {"w": None, "kind": None} for row in rows]
+
+    def write(name, rows):
+        path = tmp_path / f"{name}.{ending}"
+        if ending == "parquet":
+            parquet.write_table(arrow.Table.from_pylist(rows), path)
+            return path
+        kinds = {name: "{x, y}" if name == "kind" else "numeric" for name in rows[0]}
+        head = ["@relation r", *(f"@attribute {name} {kind}" for name, kind in kinds.items()), "@data"]
+        head, gap = ([",".join(rows[0])], "") if ending == "csv" else (head, "?")
+        path.write_text("\n".join([*head, *(",".join(gap if v is None else str(v) for v in r.values()) for r in rows)]))
+        return path
+
+    train, model, out = write("train", rows), tmp_path / "model", tmp_path / "out.csv"
+    onmargin("train", train, "-o", model, "--weight", "w")
+    expected = onmargin("predict", model, train)
+    assert onmargin("predict", model, write("empty", empty)) == expected
+    assert onmargin("predict", model, write("bare", [{"a": row["a"], "b": row["b"]} for row in rows])) == expected
+    onmargin("predict", model, train, "-o", out)
+    found = [line.rpartition(",")[0] for line in out.read_text().splitlines()]
+    assert found[:3] == ["a,w,b,kind", "0,1,0,x", "1,2,1,y"]
+    if ending == "csv":
+        assert "is empty" in onmargin("evaluate", model, tmp_path / "empty.csv", code=1)

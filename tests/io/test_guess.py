@@ -49,6 +49,40 @@ def test_format_is_detected_from_the_whole_first_block(tmp_path, text, format):
     assert guess_format(tmp_path / "data") == format
 
 
+IRIS = "5.1 3.5 1.4 0.2 setosa\n6.1  2.8  4.0 1.3 versicolor\n 6.7 2.5 5.8 1.8 virginica \n"
+MPG = '18.0   8   307.0   ?   70  1\t"chevrolet malibu"\n15.0   8   350.0   165.0   70  1\t"buick skylark"\n'
+TENNIS = "sunny hot weak no\nrain mild strong yes\n"
+WORDS = "he PRP B-NP\nsleeps VBZ B-VP\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        (IRIS, "csv"),
+        (IRIS + "\n", "csv"),
+        ("a b c d kind\n" + IRIS, "csv"),
+        (IRIS.replace(".", ","), "csv"),
+        (IRIS.splitlines()[0], "csv"),
+        (MPG * 5, "csv"),
+        (TENNIS * 5, "csv"),
+        (WORDS * 5 + "\n", "conll"),
+        (WORDS * 5 + "\n" + WORDS, "conll"),
+        ("spam\tcheap pills now\nham\tlunch at noon\n" * 5, "text"),
+        ("spam\tcall 5 5\n" * 5, "text"),
+    ],
+)
+def test_blanks_separate_the_fields_of_a_table(tmp_path, text, format):
+    (tmp_path / "data").write_text(text)
+    assert guess_format(tmp_path / "data") == format
+
+
+@pytest.mark.parametrize("text", [TENNIS, "to be or not to be\n" + IRIS, "a few words\nand some more of them\n" * 9])
+def test_words_are_not_a_table(tmp_path, text):
+    (tmp_path / "data").write_text(text)
+    with pytest.raises(ValueError, match="rows have the same number of fields"):
+        guess_format(tmp_path / "data")
+
+
 def test_rows_without_labels_are_svmlight(tmp_path):
     (tmp_path / "data").write_text("1:0.5 3:1\n2:1\n")
     assert guess_format(tmp_path / "data") == "svmlight"

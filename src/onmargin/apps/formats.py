@@ -1,7 +1,7 @@
 """Settings for reading files: the reader, and the columns of labels, weights and texts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from onmargin import io
@@ -65,10 +65,11 @@ class Settings:
     flat: bool = False
     encoding: str = "utf-8"
     delimiter: str | None = None
-    header: bool = True
+    header: bool | Sequence[str] = True  # or the names of the columns of a file without header
     quote: str | None = '"'
     decimal: str = "."
     thousands: str | None = None
+    row_names: bool = False
     zero_based: bool = False
     columns: int = 0
     templates: Sequence[str] = ()
@@ -112,6 +113,11 @@ class Settings:
         if self.format != "folder":
             reader.encoding = self.encoding
         return reader
+
+    def without_targets(self) -> "Settings":
+        """Return the settings for a table to predict, whose columns of labels and weights may be empty."""
+        columns = [*self.labels, *(name for name in (self.label, self.weight) if name is not None)]
+        return replace(self, label=None, weight=None, label_separator=None, labels=columns)
 
     def row_features(self) -> RowFeatures | None:
         """Return the converter of rows to examples, or None if rows are used unchanged."""
@@ -169,6 +175,7 @@ def _read_csv(source: Any, settings: Settings, labelled: bool) -> Reader[Any]:
         decimal=settings.decimal,
         thousands=settings.thousands,
         missing=MISSING,
+        row_names=settings.row_names,
     )
 
 

@@ -55,6 +55,8 @@ def examples(
             raise Failure(f"{path} has no labels{column}")
         if missing := missing_columns(path, own):
             warn(f"{path} has no column {listed(missing)}, which the model has learned from", strict=strict)
+        if not labels and own.format in {"csv", "arff", "arrow"}:
+            own, labelled = own.without_targets(), False
         first, known, met = 1, False, False
         for chunk in read_chunks(path, own, labelled=labelled, size=size):
             if not known and first <= _ENOUGH:

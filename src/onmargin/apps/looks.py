@@ -15,7 +15,7 @@ from onmargin.apps.failure import Failure, listed
 from onmargin.apps.formats import OPTIONS, TABLES, Settings
 from onmargin.apps.label_sets import says_yes_or_no
 from onmargin.io import ReadError
-from onmargin.io.csv_look import first_row
+from onmargin.io.csv_look import first_row, is_aligned
 from onmargin.io.guess import first_lines, guess_format, head, plain_name
 
 _SAMPLE = 1000  # maximum number of rows for judging columns
@@ -38,6 +38,28 @@ def guessed(path: str, format: str | None, encoding: str | None) -> str:
         raise
     except ValueError as error:
         raise Failure(f"{error}: set --format") from error
+
+
+def _format_like(path: str, settings: Settings, encoding: str) -> str:
+    """Return the format of a file for a model whose training data had these settings.
+
+    Data from a pipe, and lines that match no format, are assumed to have the same format. So are lines that may be
+    texts or a table: a few texts or tokens may happen to have as many words in each line.
+    """
+    usual = settings.format
+    if path == "-":
+        return usual
+    lines = [] if os.path.isdir(path) or usual not in {"csv", "text", "conll"} else first_lines(head(path, encoding))
+    try:
+        found = guess_format(path, encoding)
+    except ReadError:
+        raise
+    except ValueError as error:
+        if not any(map(str.strip, lines)):
+            raise Failure(f"{error}: set --format") from error
+        return usual
+    aligned = settings.delimiter == " " if usual == "csv" else is_aligned(lines)
+    return usual if found in {"csv", "text"} and aligned else found
 
 
 class Look(NamedTuple):
@@ -199,6 +221,7 @@ def csv_settings(path: str, settings: Settings, given: Mapping[str, Any], *, num
         quote=look.quote,
         decimal=look.decimal,
         thousands=look.thousands,
+        row_names=look.row_names,
     )
 
 
@@ -221,9 +244,8 @@ def _is_flat(path: str, settings: Settings, label: str | None) -> bool:
 
 def settings_for(path: str, settings: Settings, format: str | None, given: Mapping[str, Any]) -> Settings:
     """Return the settings of a model for another file, which may have another format and other column names."""
-    # Data from a pipe is assumed to have the format of the training data.
     encoding = given.get("encoding") or settings.encoding
-    format = guessed(path, format or (settings.format if path == "-" else None), encoding)
+    format = format or _format_like(path, settings, encoding)
     check_options(given, format)
     _check_token_label(format, given.get("label"))
     if settings.labels and given.get("labels") and {*settings.labels} != {*given["labels"]}:
@@ -242,8 +264,12 @@ def settings_for(path: str, settings: Settings, format: str | None, given: Mappi
     if format == "csv":
         if settings.format == "csv":  # numbers are written as in the training data
             marks: dict[str, Any] = {"decimal": settings.decimal, "thousands": settings.thousands}
-            look = csv_settings(path, own, {"header": settings.header, **given}, numbers=False)
-            own = replace(look, **marks)
+            usual = {"header": settings.header, **given}
+            # The delimiter is that of the training data if it gives the columns of the model.
+            look = csv_settings(path, own, {"delimiter": settings.delimiter, **usual}, numbers=False)
+            if not {look.bare} <= {None, *table_columns(path, look)} or missing_columns(path, look):
+                look = csv_settings(path, own, usual, numbers=False)
+            own = replace(look, header=look.header or _names_without_label(path, look, settings), **marks)
         else:
             own = csv_settings(path, own, given)
     if format == settings.format == "conll" and (width := _token_width(path, encoding)) < settings.columns:
@@ -261,6 +287,18 @@ def settings_for(path: str, settings: Settings, format: str | None, given: Mappi
         else:
             _check_nested(path, replace(own, ignored=ignored), given)
     return replace(own, ignored=(*settings.ignored, *ignored), only=only or settings.only)
+
+
+def _names_without_label(path: str, own: Settings, settings: Settings) -> list[str]:
+    """Return the names of the columns of a table without header that has all columns of the model but the label.
+
+    The columns behind that of the label keep their numbers. The list is empty if the file is not such a table.
+    """
+    labels = {settings.label or "", *settings.labels}
+    numbers = [int(name) for name in {*settings.table, *settings.ignored, *labels} if name.isdecimal()]
+    names = [name for name in map(str, range(max(numbers, default=-1) + 1)) if name not in labels]
+    fits = not settings.header and settings.table and len(table_columns(path, own)) == len(names)
+    return names if fits else []
 
 
 def _renamed_texts(settings: Settings, names: tuple[str, ...]) -> Settings:
@@ -318,7 +356,9 @@ def table_columns(path: str, settings: Settings) -> list[str]:
         return column_names(path)
     if settings.format == "csv":
         fields = first_row(first_lines(head(path, settings.encoding)), settings.delimiter or ",", settings.quote)
-        return fields if settings.header else [str(k) for k in range(len(fields))]
+        if settings.header is True:
+            return [""] * settings.row_names + fields
+        return list(settings.header or map(str, range(len(fields))))
     if settings.format == "arff":
         from onmargin.io.arff import attribute_names
 

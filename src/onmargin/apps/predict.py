@@ -117,7 +117,15 @@ class _Passed:
 
         names = table_columns(path, own)
         return iter(
-            read_csv(path, None, delimiter=own.delimiter or ",", header=own.header, quote=own.quote, text=names)
+            read_csv(
+                path,
+                None,
+                delimiter=own.delimiter or ",",
+                header=own.header,
+                quote=own.quote,
+                text=names,
+                row_names=own.row_names,
+            )
         )
 
     def _with_label(self, chunk: Chunk, k: int) -> Prediction:

@@ -227,7 +227,10 @@ def _zstd(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
     try:
         zstd = import_module("zstandard")
     except ImportError as error:
-        raise ImportError("Zstandard files need zstandard: pip install '.[zstd]' in a clone of onmargin") from error
+        raise ImportError(
+            "Zstandard files need the package zstandard: pip install zstandard, or decompress the file "
+            "(zstd -dc FILE | onmargin train - ...)"
+        ) from error
     return _ZstdFrames(stream, zstd.ZstdDecompressor()), (EOFError, zstd.ZstdError)
 
 

@@ -3,7 +3,7 @@
 import csv
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ DELIMITERS = ",\t;|"
 # Fields that denote a missing value.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None", "?")
 _ROWS = 500  # maximum number of rows to look at
+_SEVERAL = 10  # minimum number of rows to recognize a table without numbers between its blanks
 # Patterns, compiled on use.
 _COMMA_GROUPS = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
 _DECIMAL_COMMA = r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)?,\d+(?:[eE][-+]?\d+)?"
@@ -26,7 +27,7 @@ class CsvLook(NamedTuple):
     Attributes
     ----------
     delimiter : str
-        The character between fields.
+        The character between fields; a blank stands for any number of blanks and tabs.
     header : bool
         Whether the first row has the names of the columns.
     quote : str or None
@@ -35,6 +36,8 @@ class CsvLook(NamedTuple):
         The decimal mark of numbers.
     thousands : str or None
         The mark between groups of three digits. If None, there is no such mark.
+    row_names : bool
+        Whether rows start with a name, for which the header has none.
     """
 
     delimiter: str
@@ -42,6 +45,7 @@ class CsvLook(NamedTuple):
     quote: str | None = '"'
     decimal: str = "."
     thousands: str | None = None
+    row_names: bool = False
 
 
 def look_at_csv(
@@ -82,48 +86,117 @@ def look_at_csv(
     """
     lines = [line for line in lines if line.strip()][:_ROWS]
     if delimiter is None:
-        delimiter = max(DELIMITERS, key=lambda mark: _regularity(lines, mark))
+        aligned = is_aligned(lines)
+        delimiter = " " if aligned else max(DELIMITERS, key=lambda mark: _regularity(lines, mark))
     quote = '"' if delimiter != "\t" or _has_quotes(lines) else None
     rows = _rows(lines, delimiter, quote)
+    row_names = header is not False and _have_names(rows)
     if header is None:
-        header = bool(rows) and is_header(rows[0], rows[1:])
+        header = row_names or (bool(rows) and is_header(rows[0], rows[1:]))
     if not numbers:
         decimal = decimal or "."
     elif decimal is None and thousands is None:
         decimal, thousands = _marks(rows[header:], delimiter)
     elif decimal is None or thousands is None:
         decimal, thousands = _other_mark(rows[header:], decimal, thousands)
-    return CsvLook(delimiter, header, quote, decimal, thousands)
+    return CsvLook(delimiter, header, quote, decimal, thousands, row_names)
+
+
+def is_aligned(lines: Sequence[str], *, categories: bool = True) -> bool:
+    """Guess whether the fields of a table are separated by blanks, as in columns that are aligned.
+
+    Nearly all rows must have the same number of fields, and the fields no other delimiter. Half of the columns must be
+    numeric, or there must be several rows, all of that width. Where tabs give a table as well, fields with blanks are
+    more likely, unless there are several rows, and numeric columns between blanks but none between tabs.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        The first lines, without line endings.
+    categories : bool, default=True
+        Whether a table without numbers is accepted.
+
+    Returns
+    -------
+    aligned : bool
+        The guess.
+    """
+    lines = [line for line in lines if line.strip()][:_ROWS]
+    rows = _rows(lines, " ", '"')
+    if not rows or any(map(_has_delimiter, (field for row in rows for field in row))):
+        return False
+    width = len(rows[-1])
+    n_same = sum(len(row) == width for row in rows)
+    named = _have_names(rows)
+    if width < 2 or not (named or len(rows[0]) == width):
+        return False
+    below = [row for row in rows[1:] or rows if len(row) == width]
+    share = sum(_is_numeric([row[k] for row in below]) for k in range(width)) / width
+    if "\t" in lines[0] and len({line.count("\t") for line in lines}) == 1:
+        columns = zip(*(line.split("\t") for line in lines[1:] or lines), strict=True)
+        if len(rows) < _SEVERAL or share < 0.5 or any(map(_is_numeric, columns)):
+            return False
+    if share >= 0.5:
+        return n_same >= 0.9 * len(rows) or named
+    return categories and len(rows) >= _SEVERAL and (n_same == len(rows) or named)
+
+
+def _have_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Guess whether rows start with a name, for which the header has none, as R and pandas write them.
+
+    A delimiter at the end of each row would add an empty field, too.
+    """
+    first, *below = rows or [()]
+    return (
+        {len(row) for row in below} == {len(first) + 1}
+        and not any(map(_looks_numeric, first))
+        and len({row[0] for row in below}) == len(below)
+        and any(row[-1] for row in below)
+    )
+
+
+def _has_delimiter(field: str) -> bool:
+    """Return whether a field has a delimiter that is not a decimal or thousands mark."""
+    return any(mark in field for mark in ";|") or ("," in field and not _looks_numeric(field))
+
+
+def _is_numeric(column: Sequence[str]) -> bool:
+    """Return whether a column has numbers, and besides them only missing values."""
+    filled = [field for field in column if field not in MISSING]
+    return bool(filled) and all(map(_looks_numeric, filled))
 
 
 def _rows(lines: Sequence[str], delimiter: str, quote: str | None) -> list[list[str]]:
     """Parse lines into rows, up to a row that is damaged or does not end within the lines."""
     found: list[list[str]] = []
-    reader = csv.reader((f"{line}\n" for line in lines), **dialect(delimiter, quote))  # type: ignore[arg-type]
     with suppress(csv.Error):
-        found.extend(row for row in reader if row)
+        found.extend(row for row in csv_rows((f"{line}\n" for line in lines), delimiter, quote) if row)
     return found
 
 
-def dialect(delimiter: str, quote: str | None) -> dict[str, object]:
-    """Return the arguments for `csv.reader`.
+def csv_rows(lines: Iterable[str], delimiter: str, quote: str | None) -> Iterator[list[str]]:
+    """Return an iterator over the rows of a CSV file; that of a blank line is empty.
 
     Parameters
     ----------
+    lines : iterable of str
+        The lines, with line endings.
     delimiter : str
-        The character between fields.
+        The character between fields; a blank stands for any number of blanks and tabs.
     quote : str or None
         The character around fields.
 
     Returns
     -------
-    arguments : dict
-        Keyword arguments.
+    rows : iterator of lists of str
+        The rows.
     """
-    blanks = {"skipinitialspace": True} if delimiter == " " else {}  # columns are often aligned with several blanks
-    if quote is None:
-        return {"delimiter": delimiter, "quoting": csv.QUOTE_NONE, "quotechar": None, **blanks}
-    return {"delimiter": delimiter, "quotechar": quote, "strict": True, **blanks}
+    quoting = (
+        {"quotechar": quote, "strict": True} if quote is not None else {"quotechar": None, "quoting": csv.QUOTE_NONE}
+    )
+    if delimiter == " ":
+        lines = (line.replace("\t", " ").strip() + "\n" for line in lines)
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " ", **quoting)
 
 
 def _has_quotes(lines: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from onmargin.io._fields import Columns
 from onmargin.io._reader import MAX_RECORD, Reader, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
-from onmargin.io.csv_look import dialect, is_number, number_form, without_unit
+from onmargin.io.csv_look import csv_rows, is_number, number_form, without_unit
 
 
 def read_csv(
@@ -22,6 +22,7 @@ def read_csv(
     decimal: str = ".",
     thousands: str | None = None,
     missing: Sequence[str] = ("",),
+    row_names: bool = False,
 ) -> Reader[Record]:
     r"""Read the rows of a CSV or TSV file as dicts.
 
@@ -38,7 +39,7 @@ def read_csv(
     weight : str, int or None, default=None
         Name or index of the column with the row weights. If None, all weights are 1.
     delimiter : str, default=","
-        Field separator; "\t" for TSV.
+        Field separator; "\t" for TSV. A blank stands for any number of blanks and tabs.
     header : bool or sequence of str, default=True
         Whether the first row has the names of the columns. If False, the names are "0", "1" and so on. If a sequence,
         these are the names and the file has no header.
@@ -52,6 +53,9 @@ def read_csv(
         The mark between groups of three digits. If None, there is no such mark.
     missing : sequence of str, default=("",)
         Fields that denote a missing value and are omitted, such as "NA" or "?". A label is missing only if it is empty.
+    row_names : bool, default=False
+        Whether rows start with a name for which the header has none, as ``write.table`` of R writes them. The name of
+        that column is "".
 
     Returns
     -------
@@ -91,6 +95,7 @@ def read_csv(
             if first is None:
                 return
             names = first if header is True else list(header) if header else [str(k) for k in range(len(first))]
+            names = ["", *names] if row_names else names
         columns = Columns(names, label, weight)
         given = at.kept is None and header is not True
         at.kept = names
@@ -118,7 +123,7 @@ def read_csv(
 def _csv_rows(lines: Iterator[str], delimiter: str, quote: str | None) -> Iterator[list[str]]:
     # The record as a whole is limited by the reader; the limit of the csv module applies to all readers in a process.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
-    rows = csv.reader(lines, **dialect(delimiter, quote))  # type: ignore[arg-type]
+    rows = csv_rows(lines, delimiter, quote)
     while True:
         try:
             row = next(rows)

@@ -8,7 +8,7 @@ from typing import Any
 
 from onmargin.io._reader import ReadError
 from onmargin.io._source import SUFFIXES, Place, RecordError, opened
-from onmargin.io.csv_look import DELIMITERS
+from onmargin.io.csv_look import DELIMITERS, is_aligned
 
 _HEAD = 1 << 16  # number of bytes to look at
 
@@ -96,7 +96,9 @@ def guess_format(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
             return guess
     found = _by_lines(lines, filled)
     if found is None:
-        raise ValueError(f"{path} looks like none of {', '.join(FORMATS)}")
+        raise ValueError(
+            f"{path} looks like none of {', '.join(FORMATS)} (in a table, rows have the same number of fields)"
+        )
     return found
 
 
@@ -124,15 +126,17 @@ def _by_lines(lines: list[str], filled: list[str]) -> str | None:
     if _mostly("svmlight", filled) and any(":" in line for line in filled):
         return "svmlight"
     blank = [k for k, line in enumerate(lines) if not line.strip()]
+    aligned = is_aligned(filled, categories=not blank)
     # A blank line at the end of a table does not separate sentences.
-    parted = blank and (blank[0] < len(filled) or not any(mark in filled[0] for mark in DELIMITERS))
+    table = aligned or any(mark in filled[0] for mark in DELIMITERS)
+    parted = blank and (blank[0] < len(filled) or not table)
     if parted and len(filled) > 1 and (found := _sequences(filled)) is not None:
         return found
     if _mostly("vw", filled):
         return "vw"
-    if _mostly("text", filled) and any(" " in line.partition("\t")[2] for line in filled):
+    if not aligned and _mostly("text", filled) and any(" " in line.partition("\t")[2] for line in filled):
         return "text"
-    return "csv" if any(mark in filled[0] for mark in DELIMITERS) else None
+    return "csv" if table else None
 
 
 def _mostly(format: str, filled: list[str]) -> bool:
