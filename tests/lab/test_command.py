@@ -28,7 +28,7 @@ def test_one_experiment_writes_its_files_and_prints_its_verdicts(tmp_path):
 
 def test_experiments_read_their_data(tmp_path, data):
     printed = onmargin("lab", "digits-usps", "--out", tmp_path, "--data", data, "--repetitions", 1, "--jobs", 1, "-q")
-    assert "PA-II cannot be told apart" in printed
+    assert "PA-II are indistinguishable" in printed
 
 
 def test_all_that_can_be_run_is_reported(tmp_path, monkeypatch):
@@ -61,7 +61,7 @@ def test_all_runs_what_the_folder_has(tmp_path, monkeypatch):
     ("arguments", "code", "words"),
     [
         (["nothing"], 2, "there is no experiment 'nothing'. There are: instance-noise, label-noise"),
-        (["mail"], 1, "mail needs data: give with --data the folder that has enron_foldering/farmer-d.jsonl.gz"),
+        (["mail"], 1, "mail needs data: set --data to the folder that contains enron_foldering/farmer-d.jsonl.gz"),
         (
             ["digits-usps", "--data", "nowhere"],
             1,

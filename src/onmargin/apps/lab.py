@@ -122,6 +122,6 @@ def _cores() -> int:
 def _no_data(experiments: list[lab.Experiment], data: Path | None, files: list[str]) -> str:
     names = ", ".join(experiment.name for experiment in experiments)
     if data is None:
-        return f"{names} needs data: give with --data the folder that has {', '.join(files)}"
+        return f"{names} needs data: set --data to the folder that contains {', '.join(files)}"
     what = "lacks files" if data.is_dir() else "is not a folder"
     return f"--data {data} {what}: for {names} it should have {', '.join(files)}"

@@ -248,7 +248,7 @@ def _experiment(
                 "size": "blocks of",
                 "imperfect": "imperfect trials",
                 "relevant": "features that matter",
-                "contaminated": "part of the blocks that are contaminated",
+                "contaminated": "fraction of blocks contaminated",
             },
         ),
         claims=tuple(Claim("SIMPROJ", f"Fig. {figure}", statement, judge) for statement, judge in claims.items()),
@@ -263,8 +263,8 @@ SIZE = _experiment(
     7,
     "size",
     title="The size of blocks",
-    shows="Who uses all of a block learns more from larger ones; who takes the worst instance alone has "
-    "more to get wrong.",
+    shows="Learners that use all instances of a block learn more from larger blocks; those that use the worst instance "
+    "only make more mistakes.",
     claims={
         "MaxPA.A does worse with larger blocks.": partial(with_size, ["MaxPA.A"], True),
         "SimProj.A and SimOpt.A do better with larger blocks.": partial(with_size, ["SimProj.A", "SimOpt.A"], False),
@@ -278,7 +278,7 @@ SPARSITY = _experiment(
     8,
     "relevant",
     title="How many features matter",
-    shows="Learners that multiply gain where few of the 500 features matter; those that add do not care.",
+    shows="Multiplicative learners gain where few of the 500 features matter; additive ones are not affected.",
     claims={
         "Additive learners are insensitive to the number of features that matter.": insensitive,
         "Multiplicative learners do worse up to about 30 % of features that matter, then better.": worse_then_better,
@@ -291,7 +291,7 @@ NOISE = _experiment(
     9,
     "contaminated",
     title="Contaminated blocks",
-    shows="Two fifths of the labels are flipped in a part of the blocks.",
+    shows="Two fifths of the labels are flipped in a fraction of the blocks.",
     claims={
         "Mistakes of SimProj grow linearly with the noise.": linear_in_noise,
         "Mistakes of MaxPA.A grow super-linearly with the noise.": increments_grow,

@@ -64,7 +64,7 @@ def below_perceptron(table: Table) -> Finding:
 def below_mira(table: Table) -> Finding:
     """The result depends on the interpretation: with beta = 0.01 the cap of MIRA never binds."""
     mistakes, numbers = _ends(table)
-    reading = "; MIRA as we read it, whose cap never binds here, is the exact projection without a cap"
+    reading = "; as interpreted here, the cap of MIRA is never active, so it is the exact projection without a cap"
     return reproduced(mistakes["PA-I"] < mistakes["MIRA"], numbers + reading)
 
 
@@ -81,7 +81,7 @@ def _experiment(digits: str, files: tuple[str, ...], offset: float, repetitions:
         section=f"Fig. 6, {digits}",
         title=f"Handwritten digits: {digits}",
         shows=f"Mistakes in one pass with the kernel ({offset:g} + x·z)⁵; C = 100, which for MIRA is beta = 0.01. "
-        "With beta from 1 down to 0.001 MIRA's cap never binds: what runs is the exact projection without a cap.",
+        "With beta from 1 down to 0.001 the cap of MIRA is never active: it is the exact projection without a cap.",
         settings={"digits": digits, "offset": offset, "C": 100.0, "learners": list(LEARNERS)},
         repeat=repeat,
         keys=("learner", "rounds"),
@@ -90,7 +90,7 @@ def _experiment(digits: str, files: tuple[str, ...], offset: float, repetitions:
         claims=(
             Claim("JMLR", "Fig. 6", "PA and MIRA make clearly fewer mistakes than the Perceptron.", below_perceptron),
             Claim("JMLR", "Fig. 6", "PA makes slightly fewer mistakes than MIRA.", below_mira),
-            Claim("JMLR", "sec. 10", "PA-I and PA-II cannot be told apart from PA.", indistinguishable),
+            Claim("JMLR", "sec. 10", "PA-I and PA-II are indistinguishable from PA.", indistinguishable),
         ),
         wide=Wide(("rounds",), "learner", "mistakes"),
         repetitions=repetitions,

@@ -177,7 +177,7 @@ def simplex_denominator() -> Case:
     return Case(mistakes, printed, mistakes, ours)
 
 
-def optimised_factor() -> Case:
+def optimized_factor() -> Case:
     """Use one trial x = y = 1, u = 0.1: printed L + B/2 + sqrt(B^2 + L B)/2, corrected 4 L B under the root."""
     mistakes = BlockClassifier(update="simperc").partial_fit([[1.0]], [1], [0], classes=[-1, 1]).totals_.mistakes
     loss, B = 0.9, 0.01
@@ -224,33 +224,33 @@ class Erratum:
 
 ERRATA = {
     "E1": Erratum(
-        "SLIDES", "GD", "L(w) ≤ 2 L(u) + 4 X²U² at the rate 1/(2‖x‖²); so it is at a constant rate.", gradient_descent
+        "SLIDES", "GD", "L(w) ≤ 2 L(u) + 4 X²U² at the rate 1/(2‖x‖²); it holds at a constant rate.", gradient_descent
     ),
-    "E2a": Erratum("SLIDES", "EG", "Weights start at 1; they must at 1/n.", exponentiated_start),
+    "E2a": Erratum("SLIDES", "EG", "Weights start at 1; they must start at 1/n.", exponentiated_start),
     "E2b": Erratum(
         "SLIDES", "EG", "Competitors are in [0, 1]ⁿ; they must be on the simplex.", exponentiated_competitor
     ),
     "E2c": Erratum(
-        "SLIDES", "EG", "The rate goes by the largest entry; it must by the spread of x.", exponentiated_rate
+        "SLIDES", "EG", "The rate depends on the largest entry; it must depend on the spread of x.", exponentiated_rate
     ),
     "E3a": Erratum(
         "SLIDES",
         "Perceptron",
-        "M ≤ L(u) + X²U²/4 for the mistakes of u; so it is for its hinge loss at margin 2.",
+        "M ≤ L(u) + X²U²/4 for the mistakes of u; it holds for its hinge losses at margin 2.",
         perceptron_loss,
     ),
     "E3b": Erratum(
-        "SLIDES", "Perceptron", "The same at the rate 2/‖x‖²; so it is at a constant rate.", perceptron_rate
+        "SLIDES", "Perceptron", "The same at the rate 2/‖x‖²; it holds at a constant rate.", perceptron_rate
     ),
     "E4": Erratum("SLIDES", "Winnow", "The rate is 8 gamma/X²; it must be 4 gamma/X².", winnow_rate),
     "E5": Erratum(
         "NIPS",
         "batch",
-        "The index of the output is at most B‖w*‖²/β; so is the number of updates, one less.",
+        "The index of the output is at most B‖w*‖²/β; this bounds the number of updates, which is one less.",
         batch_index,
     ),
     "E6": Erratum(
-        "NIPS", "Thm. 4", "The constants of the multiplicative ball; the step must be 4 l/r².", ball_constants
+        "NIPS", "Thm. 4", "The step of the multiplicative ball is l/(8 max|v|²); it must be 4 l/r².", ball_constants
     ),
     "E7": Erratum(
         "SIMPROJ", "Thm. 6", "The denominator is C - C²R²/2; it must be gamma C - C²R²/2.", simplex_denominator
@@ -258,17 +258,17 @@ ERRATA = {
     "E8": Erratum(
         "SIMPROJ",
         "after Cor. 4",
-        "The optimised bound of SimPerc; it lacks a factor 4 under the root.",
-        optimised_factor,
+        "The optimized bound of SimPerc lacks a factor 4 under the root.",
+        optimized_factor,
     ),
     "E9": Erratum(
         "SIMPROJ",
         "Cor. 4",
-        "The bound holds for SimOpt; it does for ConOpt, which takes the mistaken instances alone.",
+        "The bound holds for SimOpt; it holds for ConOpt, which uses the mistaken instances only.",
         simopt_bound,
     ),
     "E10": Erratum(
-        "SIMPROJ", "Cor. 5", "The losses suffered are bounded; it is the imperfect sets that are.", set_losses
+        "SIMPROJ", "Cor. 5", "The hinge losses are bounded; only the number of imperfect sets is.", set_losses
     ),
 }
 _ROUNDING = 1 + 1e-9
@@ -324,8 +324,8 @@ COUNTEREXAMPLES = Experiment(
     paper="NIPS, SIMPROJ, SLIDES",
     section="13 statements",
     title="Statements that fail as printed",
-    shows="The smallest counterexample of each, and what holds instead. Above the line more is suffered than "
-    "the bound allows.",
+    shows="The smallest counterexample of each, and the corrected statement. Above the line the total exceeds its "
+    "bound.",
     settings={"errata": list(ERRATA)},
     repeat=repeat,
     keys=("erratum", "reading"),

@@ -100,7 +100,7 @@ def alike_without_noise(table: Table) -> Finding:
     least = min(table["noise"])
     errors = {rule: table.one("error", noise=least, learner=rule) for rule in RULES}
     spread = max(errors.values()) - min(errors.values())
-    return reproduced(spread <= ALIKE, f"errors without noise: {_listed(errors)}; alike is within {ALIKE}")
+    return reproduced(spread <= ALIKE, f"errors without noise: {_listed(errors)}; alike means within {ALIKE}")
 
 
 def worse_under_noise(table: Table) -> Finding:
@@ -126,7 +126,8 @@ def small_c_loses(rule: str, table: Table) -> Finding:
     spread = max(losses.values()) - min(losses.values())
     numbers = ", ".join(f"{loss:.3f} with {noise:.0%} flipped" for noise, loss in losses.items())
     return reproduced(
-        min(losses.values()) > 0.5 and spread < 0.1, f"losses of {rule} at C = {least:g}: {numbers}; knowing nothing: 1"
+        min(losses.values()) > 0.5 and spread < 0.1,
+        f"losses of {rule} at C = {least:g}: {numbers}; with weights of zero: 1",
     )
 
 
@@ -179,7 +180,7 @@ def _noise(name: str, kind: str, where: str, *, amounts: list[float], axis: str,
         paper="JMLR",
         section=f"Fig. 3, {where}",
         title=title,
-        shows="Plain PA believes every example and follows the noise; PA-I and PA-II with a small C stay near the best "
+        shows="Plain PA fits every example and so follows the noise; PA-I and PA-II with a small C stay near the best "
         "fixed line.",
         settings={"kind": kind, "noise": amounts, "rounds": 4000, "C": 0.001},
         repeat=repeat_noise,
@@ -187,11 +188,13 @@ def _noise(name: str, kind: str, where: str, *, amounts: list[float], axis: str,
         measures=("error", "loss"),
         figure=partial(lines, x="noise", measures=("error", "loss"), labels={"noise": axis}),
         claims=(
-            Claim("JMLR", f"Fig. 3, {where}", "Where there is little noise the three do alike.", alike_without_noise),
+            Claim(
+                "JMLR", f"Fig. 3, {where}", "With little noise, PA, PA-I and PA-II perform alike.", alike_without_noise
+            ),
             Claim(
                 "JMLR",
                 f"Fig. 3, {where}",
-                "Where there is much noise PA is clearly worse, and PA-I and PA-II do alike.",
+                "With much noise, PA is clearly worse, and PA-I and PA-II perform alike.",
                 worse_under_noise,
             ),
         ),
@@ -219,8 +222,8 @@ AGGRESSIVENESS = Experiment(
     name="aggressiveness",
     paper="JMLR",
     section="Fig. 4",
-    title="What C does",
-    shows="With a small C nothing is learned in time, with a large one the noise is. The more noise, the smaller C.",
+    title="The effect of C",
+    shows="A small C learns too slowly, and a large C learns the noise. The more noise, the smaller the best C.",
     settings={"noise": [0.02, 0.05, 0.1], "rounds": 4000, "C": [10 ** (k / 2) for k in range(-10, 5)]},
     repeat=repeat_aggressiveness,
     keys=("learner", "flipped", "C"),
@@ -230,9 +233,9 @@ AGGRESSIVENESS = Experiment(
         Claim("JMLR", "Fig. 4", statement.format(rule), partial(judge, rule))
         for rule in ("PA-I", "PA-II")
         for statement, judge in (
-            ("A small C of {} has a high loss, whatever the noise.", small_c_loses),
-            ("A large C of {} sets the noise levels apart.", large_c_separates),
-            ("Noisy data want a small C of {}.", noise_wants_small_c),
+            ("With a small C, {} has a high loss at every noise level.", small_c_loses),
+            ("With a large C, the loss of {} depends on the noise level.", large_c_separates),
+            ("The more noise, the smaller the best C of {}.", noise_wants_small_c),
         )
     ),
     wide=Wide(("learner", "C"), "flipped", "error"),
@@ -242,7 +245,7 @@ LENGTHS = Experiment(
     paper="JMLR",
     section="Fig. 5",
     title="C and the length of the sequence",
-    shows="A small C is slow and is the better one in the end.",
+    shows="A small C learns slowly and is better in the end.",
     settings={
         "noise": 0.02,
         "C": [0.001, 100.0],
@@ -256,7 +259,7 @@ LENGTHS = Experiment(
         Claim(
             "JMLR",
             "Fig. 5",
-            f"A small C of {rule} is slow, but in the end it is better.",
+            f"With a small C, {rule} learns slowly but is better in the end.",
             partial(slow_but_better, rule),
         )
         for rule in ("PA-I", "PA-II")

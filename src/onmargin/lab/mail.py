@@ -160,7 +160,7 @@ def better_than_optimal(table: Table) -> Finding:
     here, mine = ours(table)
     found = beaten(here, mine, "SimProj", "OptSolv")
     numbers = (
-        f"the paper's table has it for {len(theirs)} ({', '.join(theirs)}); here it does for {len(found)} of "
+        f"in the paper's table it does for {len(theirs)} ({', '.join(theirs)}); here it does for {len(found)} of "
         f"{len(here)} ({', '.join(found) or 'none'})"
     )
     return corrected(len(theirs) == 3 and bool(found), bool(found), numbers)
@@ -200,7 +200,7 @@ def on_par(table: Table) -> Finding:
         return float(np.mean([error(user, name) - error(user, name.removesuffix(".M")) for user, name in pairs]))
 
     here, print_ = difference(*ours(table)), difference(*printed())
-    numbers = f"in the mean over users and learners {here:+.1f} points here, {print_:+.1f} in print"
+    numbers = f"on average over users and learners {here:+.1f} points here, {print_:+.1f} in print"
     return reproduced(-2 <= here <= 5, numbers)
 
 
@@ -214,7 +214,7 @@ def less_sensitive(table: Table) -> Finding:
     }
     holds = all(spread[name] < spread[name.removesuffix(".M")] for name in names)
     told = ", ".join(f"{name} {points:.1f}" for name, points in spread.items())
-    return reproduced(holds, f"points between the best and the worst C, in the mean over users: {told}")
+    return reproduced(holds, f"points between the best and the worst C, on average over users: {told}")
 
 
 def same_cost(table: Table) -> Finding:
@@ -234,7 +234,7 @@ def near(table: Table) -> Finding:
     return reproduced(
         min(agreed) >= 0.8,
         f"rank correlation of the users' errors, here and in print: {min(agreed):.2f} to {max(agreed):.2f}; errors "
-        f"here are {min(differences):+.1f} to {max(differences):+.1f} points from those in print, in the mean "
+        f"here are {min(differences):+.1f} to {max(differences):+.1f} points from those in print, on average "
         f"{np.mean(differences):+.1f}",
     )
 
@@ -277,7 +277,7 @@ _CLAIMS = (
         partial(never_beaten, "Sopopo", ("MaxPA prototypes",)),
     ),
     Claim("SIMPROJ", "Table 3, text", "SimProj is better than Sopopo for 4 of 7 users.", better_than_sopopo),
-    Claim("SIMPROJ", "Tables 1 to 3", "The same users are hard to predict for, whatever the learner.", near),
+    Claim("SIMPROJ", "Tables 1 to 3", "The same users are hard to predict for all learners.", near),
 )
 
 
@@ -287,8 +287,8 @@ def _tables(name: str, compete: str, reading: str) -> Experiment:
         paper="SIMPROJ",
         section="Tables 1 to 3",
         title=f"Filing mail, {reading} compete",
-        shows="Progressive mistakes in % on each user's mail, with the best C, and those in print. The data are "
-        "not the same: about four fifths of the messages are there, folders are reconstructed, and two users are "
+        shows="Progressive mistakes in % on each user's mail, with the best C, and the published ones. The data "
+        "differ: they have about four fifths of the messages, with reconstructed folders, and two users are "
         f"missing. The paper does not say which folders compete; here {reading} do.",
         settings={
             "users": list(data.USERS),
@@ -358,7 +358,7 @@ COURSE = Experiment(
     paper="SIMPROJ",
     section="Fig. 10",
     title="Filing mail, message by message",
-    shows="Mistakes so far less those of the optimal solver, each learner with its best C in hindsight. The data are "
+    shows="Mistakes so far minus those of the optimal solver, each learner with its best C in hindsight. The data are "
     "those of the tables above, and not the paper's; folders seen so far compete.",
     settings={"users": list(data.USERS), "compete": "seen", "C": [2.0**k for k in range(-5, 6)]},
     repeat=repeat_course,
