@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -61,8 +62,8 @@ __all__ = [
 
 def _named(x: dict[Any, Any]) -> dict[Any, Any]:
     """Return the example with strings as feature names; river accepts any type of name."""
-    if not x or type(next(iter(x))) is str:
-        return x
+    if not isinstance(x, Mapping) or not x or type(next(iter(x))) is str:
+        return x  # texts and other examples are accepted or refused by the learner
     return {str(name): value for name, value in x.items()}
 
 

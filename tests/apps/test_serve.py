@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import onmargin
-from onmargin import stream  # noqa: F401  (as `onmargin.stream`)
+from onmargin import stream
 from onmargin.apps.serve.certified import certificate
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.problems import ConflictError
@@ -326,3 +326,26 @@ def test_names_of_models_are_explained_in_words(tmp_path):
         assert refused.status_code == 422
         assert "a name begins with a letter or digit" in refused.text
         assert "regex" not in refused.text
+
+
+def test_unknown_tasks_are_answered_with_the_known_ones(tmp_path):
+    with served(tmp_path) as client:
+        refused = client.post("/v1/models", json={"name": "m", "task": "clasify"})
+        assert refused.status_code == 422
+        assert "task must be one of classify, regress, rank, ordinal, novelty, tag; got 'clasify'" in refused.text
+
+
+def test_null_is_a_missing_value(tmp_path):
+    """JSON has no NaN, and a client sends NaN as null: both were refused."""
+    model = stream.PassiveAggressiveClassifier()
+    examples = [({"a": 1.0, "b": None}, "x"), ({"a": None, "b": 2.0, "c": "red"}, "y"), ({"a": -1.0, "c": None}, "y")]
+    for x, y in examples:
+        model.learn_one(x, y)
+    with served(tmp_path) as client:
+        create(client)
+        assert learn(client, "m", *examples).status_code == 200
+        parts = client.get("/v1/models/m/weights", params={"label": "y"}).json()["parts"]
+        assert {part["feature"]: part["value"] for part in parts} == model.weights("y")
+        assert predict(client, "m", {"b": None, "a": 3.0}).json()["predictions"] == [model.predict_one({"a": 3.0})]
+    with served(tmp_path) as client:  # after a replay of the journal
+        assert predict(client, "m", {"b": None, "a": 3.0}).json()["predictions"] == [model.predict_one({"a": 3.0})]

@@ -177,7 +177,7 @@ def test_a_backup_while_the_service_learns(tmp_path):
         client.create("n", "regress")
         ids = client.predict_later("m", [PAIRS[0][0]])[1]
         said = command("backup", address, "-o", tmp_path / "copy")
-        assert "m: in order, 60 examples" in said
+        assert "m: intact, 60 examples" in said
         client.learn_many("m", *zip(*PAIRS[60:], strict=True))
         client.backup(tmp_path / "copy.tar")
         with tarfile.open(tmp_path / "copy.tar") as tar:
@@ -216,7 +216,7 @@ def test_journals_of_version_2_are_upgraded(tmp_path):
         for statement in ("drop table held", "drop table held_counts", "pragma user_version = 2"):
             database.execute(statement)
     database.close()
-    assert "m: in order, 30 examples" in command("serve", "--data", tmp_path, "--check")
+    assert "m: intact, 30 examples" in command("serve", "--data", tmp_path, "--check")
     command("serve", "--data", tmp_path, "--repair", tmp_path / "repaired")
     for folder in (tmp_path, tmp_path / "repaired"):
         with served(folder) as client:

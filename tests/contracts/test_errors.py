@@ -160,6 +160,14 @@ def test_strings_must_not_follow_numbers(first, later, container):
             call(X, container(later))
 
 
+@every_method
+@every_kind
+def test_several_targets_per_row_are_refused_with_a_remedy(kind, method):
+    model = kind()
+    with refused(model, ValueError, "one target per row", f"({N}, 3)", "LabelRanker", "MultiOutput"):
+        getattr(model, method)(X, np.eye(3)[Y])
+
+
 def test_labels_must_not_become_equal():
     model = PassiveAggressiveClassifier().partial_fit(X, 2**60 + Y)
     with refused(model, ValueError, "label"):

@@ -113,6 +113,21 @@ def test_names_of_any_type():
     assert model.predict_one({0: 1.0}) is True
 
 
+def test_examples_that_are_not_dicts_go_to_the_stream_learner():
+    """Lists of numbers, numbers and arrays raised errors about their own types."""
+    model, learner = PassiveAggressiveClassifier(), stream.PassiveAggressiveClassifier()
+    for x, y in (("a text", True), (["two", "names"], False)):
+        model.learn_one(x, y)
+        learner.learn_one(x, y)
+    assert model.model.weights(True) == learner.weights(True)
+    for wrong in ([1, 2], 5, None):
+        with pytest.raises(TypeError, match=r"names of features must be strings|expected a dict of features"):
+            model.learn_one(wrong, True)
+    vectors = PassiveAggressiveClassifier()
+    vectors.learn_one(np.array([1.0, 2.0]), True)
+    assert vectors.predict_one(np.array([0.0, 1.0])) is True
+
+
 def test_anomalies():
     """River's own checks need a data set that must be downloaded; these do not."""
     random = np.random.default_rng(0)

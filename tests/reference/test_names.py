@@ -115,7 +115,7 @@ def test_mappings_other_than_dicts():
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("word", "expected a dict of features or a list of their names, got 'word'"),
+        ("word", "expected a dict of features or a list of their names, got 'word'; pass a word as .'word'."),
         (b"word", "expected a dict"),
         (3, "expected a dict"),
         (None, "expected a dict"),

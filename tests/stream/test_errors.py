@@ -16,7 +16,7 @@ BAD_EXAMPLES = [
     ({"new": 1.0, "a": math.inf}, "feature 'a' must be a finite number"),
     ({"new": 1.0, "a": [1]}, "feature 'a' must be a number"),
     ({"new": 1.0, 3: 1.0}, "names of features must be strings, got 3"),
-    (["new", 3], "names of features must be strings, got 3"),
+    (["new", 3], "names of features must be strings, got 3; pass a vector as a NumPy array"),
     (["new", None], "names of features must be strings"),
     (3, "expected a dict of features, a list of their names or a text, got 3"),
     (None, "expected a dict"),

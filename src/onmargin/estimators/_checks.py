@@ -44,6 +44,17 @@ def table_remedy(X: Any) -> str | None:
     return f"{problem}, or {records} with onmargin.stream, which handles text and missing values"
 
 
+def target_remedy(*y: Any) -> str | None:
+    """Return what to do about several targets per row, which scikit-learn refuses; None if there is one."""
+    shape: tuple[int, ...] = np.shape(y[0]) if y else ()
+    if len(shape) < 2 or shape[1] < 2:
+        return None
+    return (
+        f"y must have one target per row; got an array of shape {shape}. Use onmargin.LabelRanker for several labels "
+        "per row, or scikit-learn's MultiOutputClassifier or MultiOutputRegressor for one model per column"
+    )
+
+
 def _has_missing(X: Any) -> bool:
     values = np.asarray(X.data if hasattr(X, "tocsr") else X)
     try:

@@ -27,7 +27,7 @@ from onmargin._core.turns import TakingTurns
 from onmargin._late import fit_shards
 from onmargin._warnings import warn_caller, warn_of_margin
 from onmargin.estimators._batch import reach_target
-from onmargin.estimators._checks import live, table_remedy
+from onmargin.estimators._checks import live, table_remedy, target_remedy
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, UnsoundRowError, Vector, as_rows
 from onmargin.models.compatible import several
@@ -356,7 +356,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 ensure_all_finite=finite,
             )
         except ValueError as error:
-            remedy = table_remedy(X)
+            remedy = table_remedy(X) or target_remedy(*y)
             if remedy is None:
                 raise
             raise ValueError(remedy) from error

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,27 @@ _OF_PROBABILITIES = ("log_loss", "brier_score", "calibration_error")
 Sums = tuple[int, float, float, float, float]
 
 
+class _Options(TypedDict, total=False):
+    """Options of `progressive`, for type checkers."""
+
+    every: int | None
+    delay: int
+    window: int | None
+    classes: ArrayLike | None
+    groups: ArrayLike | None
+    sets: ArrayLike | None
+    bound: bool
+    alarm: ChangeAlarm | None
+
+
+@overload
+def progressive(model: Mapping[str, Any], X: Any, y: Any = None, **options: Unpack[_Options]) -> Curves: ...
+
+
+@overload
+def progressive(model: Any, X: Any, y: Any = None, **options: Unpack[_Options]) -> Curve: ...
+
+
 def progressive(
     model: Any,
     X: Any,
@@ -48,7 +69,7 @@ def progressive(
     sets: ArrayLike | None = None,
     bound: bool = False,
     alarm: ChangeAlarm | None = None,
-) -> Any:
+) -> Curve | Curves:
     """Evaluate a model on a stream by predicting each example before learning it (progressive validation).
 
     Every prediction is for an example not seen before, so the error is an honest estimate for future examples, and no

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from onmargin.scale._opened import opened
 from onmargin.scale.engine import Engine
 
 Bytes = NDArray[np.uint8]
+Model = TypeVar("Model")
 
 
 class Report(NamedTuple):
@@ -52,7 +53,7 @@ class Report(NamedTuple):
 
 
 def fit(
-    model: Any,
+    model: Model,
     shards: Sequence[Shard],
     *,
     engine: str | Engine = "local",
@@ -64,7 +65,7 @@ def fit(
     resume: bool = False,
     notes: Mapping[str, Any] | None = None,
     progress: Callable[[Report], object] | None = None,
-) -> Any:
+) -> Model:
     r"""Train a model on shards in parallel, by iterative parameter mixing.
 
     In each epoch every shard is learned online, in its own order, starting from the same weights. The results are

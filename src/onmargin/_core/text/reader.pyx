@@ -194,7 +194,8 @@ cdef class Reader:
             raise TypeError(f"this model reads features by name; got a vector: {x!r:.100}")
         elif isinstance(x, str | bytes) or not hasattr(x, "__iter__"):
             kinds = " or a list of their names" if self.text is None else ", a list of their names or a text"
-            raise TypeError(f"expected a dict of features{kinds}, got {x!r:.100}")
+            hint = f"; pass a word as [{x!r:.100}]" if self.text is None and isinstance(x, str) else ""
+            raise TypeError(f"expected a dict of features{kinds}, got {x!r:.100}{hint}")
         elif hasattr(x, "items"):
             self.take_pairs(dict(x.items()))
         else:
@@ -260,7 +261,8 @@ cdef class Reader:
     cdef str plain(self, name):
         """Return a name given as another kind of string, such as a NumPy one."""
         if not isinstance(name, str):
-            raise TypeError(f"names of features must be strings, got {name!r}")
+            hint = "" if self.text is None else "; pass a vector as a NumPy array"
+            raise TypeError(f"names of features must be strings, got {name!r:.100}{hint}")
         return self.hold(str.__str__(name))
 
     cdef hold(self, name):

@@ -117,6 +117,7 @@ class Gate:
             return _DECODERS[kind].decode(body)
         except msgspec.ValidationError as error:
             words = str(error).replace(f"Expected `str` matching regex {schema.NAME_PATTERN!r}", schema.NAME_RULE)
+            words = words.replace("Invalid enum value", schema.TASK_RULE)
             raise ProblemError(f"{words}. Send a body like {kind.shape}", 422) from error
         except (ValueError, RecursionError) as error:
             raise ProblemError(f"the body is not valid JSON: {error}", 400) from error

@@ -60,7 +60,7 @@ def check(folder: Path, room: Room) -> Report:
                 report.add(f"{one.name}: {one.problem}", good=False)
             elif one.state is not None and one.kept is not None:
                 report.add(
-                    f"{one.name}: in order, {one.state.seq} examples, in the journal from {one.kept.earliest + 1} on",
+                    f"{one.name}: intact, {one.state.seq} examples, journaled from {one.kept.earliest + 1} on",
                     good=True,
                 )
     return report

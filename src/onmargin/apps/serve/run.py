@@ -65,7 +65,7 @@ def serve(
     app = App(service, known, limits, log)
     if readers is not None:
         app.readers = _readers(service, (host, readers[1]), readers[0], (known, limits, access_log))
-        click.echo(f"{readers[0]} readers at http://{name}:{app.readers.port}/", err=True)
+        click.echo(f"readers ({readers[0]}) at http://{name}:{app.readers.port}/", err=True)
     gc.freeze()  # objects loaded so far are permanent, and need not be scanned in every collection
     configured(app).run(sockets=[listening])
 

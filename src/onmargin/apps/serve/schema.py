@@ -5,7 +5,7 @@ during parsing.
 """
 
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
@@ -13,7 +13,7 @@ Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Label = str | Whole
 # Squares of larger numbers, and their sums, could overflow, and a model would never recover.
 Number = Annotated[float, Meta(ge=-1e100, le=1e100)]
-Feature = Number | str
+Feature = Number | str | None  # null is a missing value
 # A text, features by name, a vector, a list of names, or the tokens of a sequence, depending on the model.
 X = str | dict[str, Feature] | list[Number | str | list[str] | dict[str, Feature]]
 Y = str | Whole | Number | list[Label] | None
@@ -22,6 +22,7 @@ NAME_RULE = "a name begins with a letter or digit and has up to 64 of letters, d
 Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
 Key = Annotated[str, Meta(min_length=1, max_length=128)]
 Task = Literal["classify", "regress", "rank", "ordinal", "novelty", "tag"]
+TASK_RULE = f"task must be one of {', '.join(get_args(Task))}; got"
 Scalar = bool | Whole | float | str | None
 
 Parameter = Scalar | list[Scalar | list[float]] | dict[str, float]
