@@ -279,6 +279,23 @@ def test_a_single_class_has_no_loss():
     assert model.totals_.mistakes == model.experts_.mistakes.max() == 0
 
 
+@pytest.mark.parametrize("first", ["no", "yes"])
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix])
+def test_rows_before_the_second_class_are_learned_as_if_both_were_known(first, form):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(120, 4))
+    y = np.where(rows[:, 0] * rows[:, 1] > 0, "no", "yes")
+    same, other = np.flatnonzero(y == first), np.flatnonzero(y != first)
+    order = np.concatenate([same[:25], other, same[25:]])
+    rows, y = form(rows[order]), y[order]
+    told, found = AutoClassifier().partial_fit(rows, y, classes=["no", "yes"]), AutoClassifier().partial_fit(rows, y)
+    new = form(random.normal(size=(50, 4)))
+    each = [model._learner.scores(as_rows(new)) for model in (told, found)]
+    np.testing.assert_array_equal(*each)
+    for one, other in zip(told.experts_.coef, found.experts_.coef, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_the_auto_classifier_beats_an_untuned_model():
     digits, labels = load_digits(return_X_y=True)
     plain = PassiveAggressiveClassifier().partial_fit(digits, labels).totals_.mistakes

@@ -88,7 +88,7 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     >>> model.experts_.names[model.experts_.leader]
     'nearest neighbors'
     >>> model.totals_.mistakes, PassiveAggressiveClassifier().partial_fit(X, y).totals_.mistakes
-    (82, 205)
+    (76, 205)
     """
 
     experts_ = experts_

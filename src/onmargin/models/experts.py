@@ -373,10 +373,8 @@ def steps_of(experts: Sequence[Expert]) -> Step:
 
 
 def class_tasks(n_classes: int, judge: Task, experts: Sequence[Expert]) -> list[Task]:
-    """Return the task of each expert for a number of classes."""
-    if n_classes < 2:
-        return [judge] * len(experts)
-    kind = Binary if n_classes == 2 else OneVsRest
+    """Return the task of each expert for a number of classes; a single class is learned as the first of two."""
+    kind = Binary if n_classes <= 2 else OneVsRest
     tasks = {
         "margins": kind(),
         "sure margins": kind(eager=True),

@@ -17,6 +17,7 @@ cdef class Several(Task):
     cdef readonly Py_ssize_t width
     cdef readonly Task judge
     cdef readonly bint hedge, by_loss
+    cdef bint one_class      # whether there is only one class so far
     cdef Hedge votes         # losses of the models and weights of their votes
     cdef Origin targets
     cdef Grading grading     # None if scores are not graded
@@ -37,6 +38,7 @@ cdef class Several(Task):
 
     cdef void gather(self, const double* s) noexcept nogil
     cdef void poll(self, const double* s, double* votes) noexcept nogil
+    cdef bint compares(self, const Round* r) noexcept nogil
     cdef bint blends(self) noexcept nogil
     cdef void compare(self, const Round* r, Round* own) noexcept nogil
     cdef void mark(self) noexcept nogil

@@ -6,6 +6,7 @@ import numpy as np
 
 from onmargin._core.restore import fill, whole, zeros
 from onmargin._core.several.task_list import check_models, list_tasks
+from onmargin._core.tasks.task import Multiclass
 
 from libc.math cimport INFINITY, isnan
 from libc.stdint cimport uint8_t
@@ -32,7 +33,8 @@ cdef class Several(Task):
 
     With `groups`, models that cannot matter for now sleep: they are neither scored nor moved.
 
-    Rows that were learned in an earlier pass do not count in the comparison: a model that memorizes rows would win.
+    Rows that were learned in an earlier pass do not count in the comparison: a model that memorizes rows would win. Nor
+    do rows before the second class: there is only one prediction.
 
     Of classes, two are candidates: the one with the most votes, and the one with the best mean of the scores of all
     models, each in units of its own and weighted like its vote (see `Grading.blend`). The candidate predicts that has
@@ -67,6 +69,7 @@ cdef class Several(Task):
         self.hedge = hedge
         self.by_loss = by_loss
         self.n = len(self.tasks)
+        self.one_class = width == 1 and type(judge) is Multiclass
         self.votes = Hedge(
             self.n, voting=hedge, judged=self.judged_by(), ceiling=ceiling, experts=experts, groups=groups
         )
@@ -287,7 +290,7 @@ cdef class Several(Task):
         self.judge.constrain(&own)
         if self.grading is not None:
             self.compare(r, &own)
-        if self.grading is not None and not r.seen:
+        if self.grading is not None and self.compares(r):
             self.grading.observe(
                 r, self.s, self.votes.naps_of.awake, self.votes.sleepers == 0, self.votes.heaviest
             )
@@ -298,12 +301,16 @@ cdef class Several(Task):
         if self.targets.tempered:
             distance = self.targets.temper(distance)
         self.first.constrain(r, &own, self.s, self.place, 0, self.votes)
-        if r.seen:
+        if not self.compares(r):
             return
         self.votes.weigh(r.weight)
         if self.votes.changed:
             self.mark()
             r.asleep = self.flags
+
+    cdef bint compares(self, const Round* r) noexcept nogil:
+        """Return whether the models are compared in this round."""
+        return not (r.seen or self.one_class)
 
     cdef bint blends(self) noexcept nogil:
         """Return whether the mean of scaled scores predicts, not the vote."""
