@@ -188,7 +188,7 @@ def include_changelog(app, docname, content):
     text = re.sub(r"\[([^]]+)\]\(([^)]+)\)", r"`\1 <\2>`__", re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", text))
     for marker, line in ("####", "^"), ("###", "~"), ("##", "-"), ("#", "="):
         text = re.sub(rf"^{marker} \[?([^]\n]+)\]?(.*)$", rf"\1\2\n{line * 40}", text, flags=re.MULTILINE)
-    content[0] = text
+    content[0] = f":nosearch:\n\n{text}"  # the search finds the pages that describe what is in use now
 
 
 def include_option_table(app, docname, content):

@@ -199,7 +199,7 @@ FIXED = Theorem(
 )
 SETS = Theorem(
     "[SIMPROJ] Cor. 5",
-    "parts of sets imperfect <= (|u|²/2 + C · loss of u) / (margin · C - C²R²/2)",
+    "fractions of imperfect sets <= (|u|²/2 + C · loss of u) / (margin · C - C²R²/2)",
     "cost",
     FIXED.bound,
     _small_c,
