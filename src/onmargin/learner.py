@@ -79,8 +79,8 @@ class Learner(Part, Generic[SomeGeometry]):
 
     The step and the task may be replaced between calls; the geometry carries the state.
 
-    An interrupt (Ctrl-C) never comes between two rounds of `learn`, unless `heed` is set; therefore `stretches` splits
-    long work into pieces between which it can come.
+    An interrupt (Ctrl-C) never comes between two rounds of `learn`, unless it is `interruptible`; therefore `stretches`
+    splits long work into pieces between which it can come.
 
     Parameters
     ----------
@@ -136,14 +136,14 @@ class Learner(Part, Generic[SomeGeometry]):
         *,
         trials: Offsets | None = None,
         targets: Offsets | None = None,
-        heed: bool = False,
+        interruptible: bool = False,
     ) -> None:
         """Play one round per row, in the given order; `weight` scales C row by row, and 0 skips a row.
 
         `trials` are the offsets of trials of several rows in X, `targets` those of targets of several numbers in y.
-        With `heed`, an interrupt may come between rounds; the caller must then drop the learner.
+        With `interruptible`, an interrupt may come between rounds; the caller must then drop the learner.
         """
-        pace = self.pace(X, trials) if heed else 0
+        pace = self.pace(X, trials) if interruptible else 0
         parts = self.task, self.step, self.geometry, self._totals
         rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace)
 
@@ -164,10 +164,10 @@ class Learner(Part, Generic[SomeGeometry]):
         order: Offsets,
         *,
         targets: Offsets | None = None,
-        heed: bool,
+        interruptible: bool,
     ) -> None:
         """Play rounds like `learn`, with a step made for these rows."""
-        pace = self.pace(X) if heed else 0
+        pace = self.pace(X) if interruptible else 0
         rounds.play(self.task, step, self.geometry, self._totals, X, y, weight, order, targets=targets, pace=pace)
 
     def pace(self, X: Rows, trials: Offsets | None = None) -> int:

@@ -92,7 +92,7 @@ cdef class Stage:
         self.r.weight = self.r.unit = self.r.n_rows = self.r.n_y = 1
 
 
-cdef inline void consult(Task task, Geometry geometry, Totals totals, Round* r) noexcept nogil:
+cdef inline void calibrate(Task task, Geometry geometry, Totals totals, Round* r) noexcept nogil:
     """Update the calibration of probabilities with the round, if there is one."""
     cdef Py_ssize_t stands_for
     if totals.calibration is not None:
@@ -107,7 +107,7 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
     cdef double gain
     r.seen = totals.seen
     scores(geometry, r)                          # predict
-    consult(task, geometry, totals, r)           # with its probability
+    calibrate(task, geometry, totals, r)           # with its probability
     measure(geometry, r)
     stage.clear()
     task.constrain(r)                            # suffer the loss
@@ -121,12 +121,12 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
     totals.count(r)
 
 
-cdef seat(Task task, Geometry geometry):
-    """Set which models of a geometry sleep; a copy, or one from a file, does not have this yet."""
+cdef set_asleep(Task task, Geometry geometry):
+    """Set which models of a geometry sleep, which a copy, or a geometry from a file, does not know yet."""
     geometry.put_to_sleep(task.asleep())
 
 
-cdef inline int hear(Py_ssize_t done, Py_ssize_t pace) except -1 nogil:
+cdef inline int check_signals(Py_ssize_t done, Py_ssize_t pace) except -1 nogil:
     """Handle signals once every `pace` rows, or never if 0. A handler may raise, as that of Ctrl-C does."""
     if pace > 0 and done > 0 and done % pace == 0:
         with gil:
@@ -148,8 +148,8 @@ def play(
 ):
     """Learn the rows of X in the given order (None: as they are); `weight` scales C per row, and 0 skips a row.
 
-    Nothing interrupts the loop unless `pace` is above 0: then signals are handled every `pace` rounds. Who sets it
-    must drop the parts if that raises.
+    Nothing interrupts the loop unless `pace` is above 0: then signals are handled every `pace` rounds. A caller that
+    sets it must drop the parts if a handler raises.
 
     With `trials`, trial i is the rows from trials[i] up to trials[i + 1], and weights and order refer to trials. With
     `targets`, its target is the numbers of y from targets[i] up to targets[i + 1].
@@ -164,7 +164,7 @@ def play(
     cdef const Vec* vec = vec_for(X.itemsize)
     cdef bint sound = True
     task.reserve(stage.n_rows, geometry.n_scores)
-    seat(task, geometry)
+    set_asleep(task, geometry)
     if trials is not None:
         geometry.reserve(stage.n_rows, X.most_stored(trials))
     cdef Py_ssize_t n_trials = X.n_rows if trials is None else len(trials) - 1
@@ -176,7 +176,7 @@ def play(
     cdef Py_ssize_t* sequence = NULL if order is None else <Py_ssize_t*>address(order, "lq", n)
     with nogil:
         for t in range(n):
-            hear(t, pace)
+            check_signals(t, pace)
             i = t if sequence == NULL else sequence[t]
             if weights != NULL:
                 r.weight = weights[i]
@@ -204,14 +204,14 @@ def play(
 def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
     """Fill `out` with the current loss of each row, without learning. `pace` is as for `play`."""
     check_fit(geometry, X)
-    seat(task, geometry)
+    set_asleep(task, geometry)
     cdef Stage stage = Stage(geometry)
     cdef Py_ssize_t i
     cdef double* target = <double*>address(y, "d", X.n_rows)
     cdef double* loss = <double*>address(out, "d", X.n_rows, writable=True)
     with nogil:
         for i in range(X.n_rows):
-            hear(i, pace)
+            check_signals(i, pace)
             stage.r.t = i
             X.row(i, stage.r.x)
             geometry.scores(&stage.r)
@@ -230,7 +230,7 @@ def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0, 
     """
     check_fit(geometry, X)
     if task is not None:
-        seat(task, geometry)
+        set_asleep(task, geometry)
     scratch = np.empty(geometry.n_scores + geometry.n_spare)
     cdef Py_ssize_t i, n_scores = geometry.n_scores
     cdef double* s = <double*>address(out, "d", X.n_rows * n_scores, writable=True)
@@ -240,7 +240,7 @@ def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0, 
     cdef Row x
     with nogil:
         for i in range(X.n_rows):
-            hear(i, pace)
+            check_signals(i, pace)
             X.row(i, &x)
             if guarded and not vec.is_canonical(&x, X.n_features):
                 sound = False

@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 from onmargin._core.calibration cimport Calibration
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport Evidence
-from onmargin._core.rounds cimport Stage, Totals, play_round, seat
+from onmargin._core.rounds cimport Stage, Totals, play_round, set_asleep
 from onmargin._core.rows cimport Row, Rows, address
 from onmargin._core.steps.step cimport Step
 from onmargin._core.tasks.task cimport Task
@@ -164,7 +164,7 @@ cdef class Player:
         if self.reader is not None:
             self.reader.zeros = self.model.is_table
         self.task.reserve(1, self.geometry.n_scores)
-        seat(self.task, self.geometry)
+        set_asleep(self.task, self.geometry)
 
     cdef int receive(self, x, bint grow, bint learn) except -1:
         """Make x the row of the round; its features have weights."""

@@ -37,7 +37,7 @@ def _cycle(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], 
         left = step.left
         estimator.n_iter_ += 1
         order_now = random.permutation(order) if estimator.shuffle else order
-        estimator._learner.learn(rows, target, None, order_now, heed=True)
+        estimator._learner.learn(rows, target, None, order_now, interruptible=True)
         estimator._learner.mark_seen(seen=True)
 
 

@@ -398,7 +398,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 self._learner.learn_unchecked(rows.part(start, stop), target[start:stop])
                 continue
             part = None if weight is None else weight[start:stop]
-            self._learner.learn(rows.part(start, stop), target[start:stop], part, heed=self._learner.forks)
+            self._learner.learn(rows.part(start, stop), target[start:stop], part, interruptible=self._learner.forks)
 
     def _fit(
         self,
@@ -436,7 +436,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         everything = rows.n_rows if trials is None else len(trials) - 1
 
         def play(order: Offsets | None) -> None:
-            self._learner.learn(rows, target, weight, order, trials=trials, targets=targets, heed=True)
+            self._learner.learn(rows, target, weight, order, trials=trials, targets=targets, interruptible=True)
 
         self._make_passes(play, everything, train, judge)
 

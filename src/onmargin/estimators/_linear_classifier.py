@@ -240,7 +240,7 @@ class LinearClassifier(LinearEstimator):
                     if guarded:
                         learner.learn_unchecked(piece, target)
                     else:
-                        learner.learn(piece, target, weighted, heed=learner.forks)
+                        learner.learn(piece, target, weighted, interruptible=learner.forks)
         return self
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:

@@ -191,7 +191,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
                         part.codes(self.classes_),
                         None if weight is None else weight[first_row:end],
                         targets=part.offsets,
-                        heed=self._learner.forks,
+                        interruptible=self._learner.forks,
                     )
         return self
 

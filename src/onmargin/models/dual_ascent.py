@@ -335,10 +335,10 @@ class WindowLearner(Learner[Any]):
         *,
         trials: Offsets | None = None,
         targets: Offsets | None = None,
-        heed: bool = False,
+        interruptible: bool = False,
     ) -> None:
         if of_one_class(self):
-            super().learn(X, y, weight, order, heed=heed)
+            super().learn(X, y, weight, order, interruptible=interruptible)
             return
         step: Any = self.step
         new = selected(X, y, weight, order, self.geometry.n_columns)
@@ -351,7 +351,7 @@ class WindowLearner(Learner[Any]):
         places = np.arange(sight.now, sight.rows.n_rows)
         # Rounds update these variables in place, so they stay consistent with the weights after an interrupt.
         self._sight = sight, step.window, self._totals.rounds + len(places)
-        self.play_by(windowed, sight.rows, target, weight, places, heed=heed)
+        self.play_by(windowed, sight.rows, target, weight, places, interruptible=interruptible)
 
     def _effort(self) -> int:
         return sweeping(self._kept, self.step)

@@ -117,7 +117,7 @@ class KernelLearner(Learner[Expansion]):
         *,
         trials: Offsets | None = None,
         targets: Offsets | None = None,
-        heed: bool = False,
+        interruptible: bool = False,
     ) -> None:
         if trials is not None:
             raise ValueError("an expansion learns one row per round, not trials of several")
@@ -126,7 +126,7 @@ class KernelLearner(Learner[Expansion]):
             for start in range(0, len(order), BLOCK):
                 part = order[start : start + BLOCK]
                 with TakingTurns(self), self._facing(X, part, self.first + X.first + part):
-                    self.play_by(self.step, X, y, weight, part, targets=targets, heed=heed)
+                    self.play_by(self.step, X, y, weight, part, targets=targets, interruptible=interruptible)
 
     @contextmanager
     def _receiving(self, rows: int) -> Iterator[None]:
@@ -159,7 +159,7 @@ class KernelLearner(Learner[Expansion]):
         now: int,
         window: int,
         received: int,
-        heed: bool = False,
+        interruptible: bool = False,
     ) -> None:
         """Play one round for each row from `now` on, by a step that returns to the last `window` of them.
 
@@ -172,7 +172,7 @@ class KernelLearner(Learner[Expansion]):
                 stop = min(now + max(BLOCK, now - first), X.n_rows)
                 part = np.arange(now, stop)
                 with TakingTurns(self), self._facing(X, np.arange(first, stop), keys[first:stop], before=now - first):
-                    self.play_by(step, X, y, weight, part, heed=heed)
+                    self.play_by(step, X, y, weight, part, interruptible=interruptible)
                 now = stop
 
     @contextmanager
@@ -336,12 +336,12 @@ class KernelWindowLearner(KernelLearner):
         *,
         trials: Offsets | None = None,
         targets: Offsets | None = None,
-        heed: bool = False,
+        interruptible: bool = False,
     ) -> None:
         if X.first == 0:
             self.close()
         if of_one_class(self):
-            super().learn(X, y, weight, order, heed=heed)
+            super().learn(X, y, weight, order, interruptible=interruptible)
             return
         step: Any = self.step
         new = selected(X, y, weight, order, self.geometry.n_columns)
@@ -350,5 +350,5 @@ class KernelWindowLearner(KernelLearner):
         settings = step.settings(sight.window)
         windowed = KernelWindow(sight.rows, target, weight, sight.now, alpha, scores, **settings)
         places = {"now": sight.now, "window": sight.window, "received": X.total}
-        self.learn_window(windowed, sight.rows, target, weight, keys, **places, heed=heed)
+        self.learn_window(windowed, sight.rows, target, weight, keys, **places, interruptible=interruptible)
         self.kept = sight.kept(step.window)

@@ -131,7 +131,7 @@ class Model(Part):
     in_order = False  # whether it was last fitted to data in their order, not trained on a stream
     # The plan, the labels and the task set last, if the options of the plan cannot change in place.
     arranged: tuple[Plan | None, Labels, Task | None] = (None, (), None)
-    told = False  # whether the warning about a forgetting leader was issued
+    warned = False  # whether the warning about a forgetting leader was issued
     first_rows: Any = None  # the first rows of the stream, to recognize them in predictions
 
     def __init__(
@@ -225,7 +225,7 @@ class Model(Part):
         step, task = learner.step, learner.task
         self.adopt(plan)
         if plan.first_step is not None and not isinstance(step, type(plan.first_step(np.ones((1, 1))))):
-            raise ValueError(f"these parameters do not go by a {type(step).__name__}")
+            raise ValueError(f"these parameters do not use a {type(step).__name__}")
         if _is_same_kind(step, learner.step):
             learner.step = step
         if plan.ensemble is not None and len(labels) < 3:
@@ -382,7 +382,7 @@ class Model(Part):
         return leading_linear(combined, self.learner.geometry).filling()
 
     def outcomes(self, plan: Plan) -> list[ModelOutcome]:
-        """Return how each of the models side by side does, named as by `standing`; none if there is one model."""
+        """Return the outcome of each model trained side by side, named as by `standing`; empty for one model."""
         combined = self.combined
         experts = self.experts(getattr(self, "plan", plan))
         return [] if combined is None else outcomes(combined, [expert.name for expert in experts])
@@ -429,7 +429,7 @@ class Model(Part):
         since.
         """
         combined = self.combined
-        if self.told or combined is None:
+        if self.warned or combined is None:
             return
         long = self.learner._totals.rounds >= ROUNDS_TO_FORGET
         if not self.in_order and not (long and self.first_rows is not None and begins_with(X, self.first_rows)):
@@ -437,7 +437,7 @@ class Model(Part):
         leader = self.experts(plan)[combined.leader]
         forgot = leader.forgets and models(self.learner.geometry, combined.width)[combined.leader].forgot
         if forgot and "drift" in plan.fixed:
-            self.told = True
+            self.warned = True
             warn_caller(
                 f"the expert that leads, {leader.name!r}, forgets: it suits the examples learned last, and may be "
                 "wrong on others. Fit with shuffle=True or drift=False if their order means nothing. experts_.forgets "
@@ -470,7 +470,7 @@ class Model(Part):
 
 
 def check_begun(face: Any, fresh: Any) -> Model | None:
-    """Return the model of an estimator or stream model; None if it has nothing that one without it has not."""
+    """Return the model of an estimator or stream learner; None if it is untrained, like `fresh`."""
     if "_model" not in vars(face):
         own = vars(fresh)
         more = [name for name, v in vars(face).items() if not (name in own and (own[name] is v or own[name] == v))]
