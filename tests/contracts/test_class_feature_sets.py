@@ -197,7 +197,7 @@ def test_precision_of_the_ranking_is_the_score_of_sets():
         (ClassFeatureClassifier(cost=COST, margin=2.0), ONE, "margin"),
         (ClassFeatureClassifier(), RELEVANT[:, :4], "Y must have 5 columns"),
         (ClassFeatureClassifier(), [{7}] * N, "label 7, which is not among"),
-        (ClassFeatureClassifier(), SETS[:-1], "as many examples"),
+        (ClassFeatureClassifier(), SETS[:-1], "the same number of examples"),
         (ClassFeatureClassifier(), [{"a"}, *SETS[1:]], "all strings or all integers"),
         (ClassFeatureClassifier(phi=block), [set()] * N, "no class is known yet"),
     ],

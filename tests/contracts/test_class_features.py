@@ -158,7 +158,7 @@ def test_weight_zero_is_a_no_op():
     [
         (ClassFeatureClassifier(), PHI[:, 0], Y, "examples x classes x features"),
         (ClassFeatureClassifier(), PHI, Y + 1, r"label 4, which is not among the classes \[0, 1, 2, 3\]"),
-        (ClassFeatureClassifier(), PHI, Y[:-1], "as many examples; got 60 and 59"),
+        (ClassFeatureClassifier(), PHI, Y[:-1], "the same number of examples; got 60 and 59"),
         (ClassFeatureClassifier(), np.where(PHI > 2, np.nan, PHI), Y, "NaN"),
         (ClassFeatureClassifier(), PHI[:0], Y[:0], "no examples"),
         (ClassFeatureClassifier(phi=3), PHI, Y, "phi must be None, or a function"),

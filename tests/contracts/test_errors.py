@@ -160,6 +160,16 @@ def test_strings_must_not_follow_numbers(first, later, container):
             call(X, container(later))
 
 
+@pytest.mark.parametrize("container", [list, pd.Series, lambda rows: np.array(rows, dtype=object)])
+@every_method
+@every_kind
+def test_texts_and_dicts_are_refused_with_a_remedy(kind, method, container):
+    for row, words in ("a text", "got texts"), ({"a": 1.0}, "got dicts"):
+        model = kind()
+        with refused(model, ValueError, words, "onmargin.stream", "Vectorizer"):
+            getattr(model, method)(container([row] * N), Y)
+
+
 @every_method
 @every_kind
 def test_several_targets_per_row_are_refused_with_a_remedy(kind, method):

@@ -102,6 +102,14 @@ def test_learner_behind_a_scaler_equals_both_by_hand(container):
     assert not hasattr(model.estimator, "classes_")
 
 
+def test_probabilities_are_those_of_the_learner():
+    model = Scaled(PassiveAggressiveClassifier()).partial_fit(X, y)
+    expected = model.estimator_.predict_proba(model.scaler_.transform(X))
+    assert np.array_equal(model.predict_proba(X), expected)
+    assert np.array_equal(model.predict_log_proba(X), np.log(expected))
+    assert not hasattr(Scaled(PassiveAggressiveRegressor()), "predict_proba")
+
+
 def test_fit_knows_all_rows():
     model = Scaled(PassiveAggressiveClassifier(random_state=0), by="max").fit(X, y)
     pipeline = make_pipeline(RunningScaler(by="max"), PassiveAggressiveClassifier(random_state=0)).fit(X, y)

@@ -203,7 +203,7 @@ def test_model_cannot_change_the_weights():
         ({"model": None}, (X, Y), r"NoneType has no joint_features\(x, y\), no argmax\(weights, x\), no cost\(y, z\)"),
         ({"model": Classes}, (X, Y), r"must be an object, not a class: give model=Classes\(\)"),
         ({"model": Words(), "update": "max_loss"}, (SENTENCES, TAGS), "cost_augmented_argmax.* Words has none"),
-        ({}, (X, Y[:-1]), "as many examples; got 30 and 29"),
+        ({}, (X, Y[:-1]), "the same number of examples; got 30 and 29"),
         ({}, ([], []), "no examples"),
         ({}, (X, Y, [1.0]), "sample_weight must have shape"),
         ({}, (X, Y, np.zeros(30)), "sample_weight is zero for all"),

@@ -229,7 +229,7 @@ def test_learn_many_names_the_refused_example():
     with pytest.raises(ValueError, match="example 2: the value of feature 'a' must be a finite number, got inf"):
         model.learn_many([{"a": 1.0}, {"a": 2.0}, {"a": math.inf}, {"a": 3.0}], [1, 2, 3, 4])
     assert model.totals_.rounds == 2
-    with pytest.raises(ValueError, match="X and y must have as many items as each other"):
+    with pytest.raises(ValueError, match="X and y must have the same number of items"):
         model.learn_many([{"a": 1.0}], [1, 2])
     for wrong in ("text", {"a": 1.0}, 3):
         with pytest.raises(TypeError, match="X must be a list of examples"):

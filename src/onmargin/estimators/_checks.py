@@ -31,7 +31,14 @@ def check_numbers(value: Any, name: str, dtype: DTypeLike = np.float64) -> Vecto
 
 
 def table_remedy(X: Any) -> str | None:
-    """Return what to do about text or missing values in X, which scikit-learn refuses; None if there are none."""
+    """Return what to do about text, dicts or missing values in X, which scikit-learn refuses; None if it has none."""
+    first = _first_row(X)
+    if isinstance(first, str | Mapping):
+        kind, vectorizer = ("texts", "TfidfVectorizer") if isinstance(first, str) else ("dicts", "DictVectorizer")
+        return (
+            f"X must be a matrix of numbers; got {kind}. Learn them with onmargin.stream, or convert them first, such "
+            f"as with scikit-learn's {vectorizer}"
+        )
     columns = {name: np.asarray(X[name]) for name in X.columns} if hasattr(X, "columns") else {}
     text = [name for name, values in columns.items() if any(isinstance(value, str) for value in values)]
     if text:
@@ -42,6 +49,15 @@ def table_remedy(X: Any) -> str | None:
         return None
     records = "learn X" if columns else "learn its rows as dicts"
     return f"{problem}, or {records} with onmargin.stream, which handles text and missing values"
+
+
+def _first_row(X: Any) -> Any:
+    if hasattr(X, "columns") or hasattr(X, "tocsr"):
+        return None
+    try:
+        return next(iter(X), None)
+    except TypeError:
+        return None
 
 
 def target_remedy(*y: Any) -> str | None:

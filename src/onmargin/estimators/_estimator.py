@@ -355,7 +355,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 order="C",
                 ensure_all_finite=finite,
             )
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             remedy = table_remedy(X) or target_remedy(*y)
             if remedy is None:
                 raise

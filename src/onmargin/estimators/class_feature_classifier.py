@@ -313,7 +313,7 @@ def _read_targets(X: Any, y: Any) -> LabelSets:
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     sets = read_label_sets(y, n) if are_label_sets(y) else one_each(column_or_1d(y, warn=True))
     if n != len(sets):
-        raise ValueError(f"X and y must have as many examples; got {n} and {len(sets)}")
+        raise ValueError(f"X and y must have the same number of examples; got {n} and {len(sets)}")
     if n == 0:
         raise ValueError("X has no examples: at least one is needed")
     return sets

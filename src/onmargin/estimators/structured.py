@@ -325,7 +325,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         check_model(self.model, self.update)
         inputs, structures = list(X), list(Y)
         if len(inputs) != len(structures):
-            raise ValueError(f"X and Y must have as many examples; got {len(inputs)} and {len(structures)}")
+            raise ValueError(f"X and Y must have the same number of examples; got {len(inputs)} and {len(structures)}")
         if not inputs:
             raise ValueError("X has no examples: at least one is needed")
         return list(zip(inputs, structures, strict=True)), check_weight(sample_weight, len(inputs))

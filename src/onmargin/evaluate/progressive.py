@@ -148,7 +148,7 @@ def progressive(
     if not models:
         raise ValueError("model must be an estimator, or a dict with at least one; got an empty dict")
     if n is not None and y is not None and length(y) != n:
-        raise ValueError(f"X and y must have as many examples; got {n} and {length(y)}")
+        raise ValueError(f"X and y must have the same number of examples; got {n} and {length(y)}")
     aligned = {name: np.asarray(value) for name, value in (("groups", groups), ("sets", sets)) if value is not None}
     counted = not delay and all(_counts(one) for one in models.values())
     if bound and (n is None or not counted):

@@ -163,6 +163,40 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
         rows = self._scaled(X)
         return self.estimator_.decision_function(rows)  # type: ignore[no-any-return]
 
+    @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
+        """Return the estimator's class probabilities for the scaled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of ``classes_``.
+        """
+        rows = self._scaled(X)
+        return self.estimator_.predict_proba(rows)  # type: ignore[no-any-return]
+
+    @available_if(_learner_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: MatrixLike) -> NDArray[Any]:
+        """Return the logarithms of the estimator's class probabilities for the scaled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            The natural logarithms, in the order of ``classes_``.
+        """
+        rows = self._scaled(X)
+        return self.estimator_.predict_log_proba(rows)  # type: ignore[no-any-return]
+
     @available_if(_learner_has("score"))  # type: ignore[untyped-decorator]
     def score(self, X: MatrixLike, y: Any = None, **given: Any) -> float:
         """Return the estimator's score on the scaled rows.

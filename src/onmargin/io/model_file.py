@@ -165,7 +165,7 @@ def _described(model: Any, notes: Mapping[str, Any] | None) -> tuple[str, dict[s
     """Return the content of a model file: the description of the model, and its arrays by name."""
     if public_name(type(model)) is None:
         raise TypeError(
-            f"save takes an estimator of onmargin; got a {type(model).__name__}. Of a pipeline or a search save the "
+            f"save takes an estimator of onmargin; got a {type(model).__name__}. For a pipeline or a search, save the "
             "estimator in it, such as pipeline[-1] or search.best_estimator_."
         )
     writer = Writer()

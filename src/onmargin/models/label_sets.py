@@ -103,7 +103,7 @@ def read_label_sets(Y: Any, n_samples: int) -> LabelSets:
     else:
         sets = _read_sets(list(Y))
     if len(sets) != n_samples:
-        raise ValueError(f"X and Y must have as many examples as each other; got {n_samples} and {len(sets)}")
+        raise ValueError(f"X and Y must have the same number of examples; got {n_samples} and {len(sets)}")
     return sets
 
 

@@ -79,7 +79,7 @@ def check_lengths(**given: Any) -> None:
     """Refuse lists of different lengths, if their lengths are known."""
     lengths = {name: _length(value) for name, value in given.items() if isinstance(value, Rows | Sized)}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"{' and '.join(lengths)} must have as many items as each other; got {lengths}")
+        raise ValueError(f"{' and '.join(lengths)} must have the same number of items; got {lengths}")
 
 
 def _length(value: Any) -> int:
