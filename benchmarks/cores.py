@@ -1,23 +1,22 @@
-"""Learning texts with one thread and with two: wall clock, CPU time, and the time that only one thread can take.
+"""Learning with one thread and with two: wall clock, CPU time, and the time that only one thread can take.
 
-The last column is the gain that these times allow on two cores that have nothing else to do: the time with one thread,
-divided by half of the CPU time with two, or by the time of the thread that learns if that is longer, and at most 2.
-
-With --stages, it measures records and sequences instead, which are learned with one thread: how long it takes to read
-them and to learn them, and the gain if a second thread read ahead of the rounds at no cost.
+The last column is the gain that these times allow on two cores that have nothing else to do. For texts, it is the CPU
+time with one thread, divided by half of that with two, or by the time of the thread that learns if that is longer, and
+at most 2. For records, one thread reads and the other plays the rounds: it is the CPU time with one thread,
+divided by that of the busier one.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import product
 from time import perf_counter, process_time, thread_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from timing import race
 
-from onmargin import SequenceTagger, stream
-from onmargin.features import RecordFeatures, WindowFeatures
+from onmargin import stream
+from onmargin.features import RecordFeatures
 
 WAYS = {
     "names": {},
@@ -25,7 +24,16 @@ WAYS = {
     "hashed, 2^20, pairs of words": {"n_features": 2**20, "ngrams": (1, 2)},
     "names, document frequencies": {"idf": True},
 }
+LEARNERS = (stream.PassiveAggressiveClassifier, stream.AROWClassifier)
 MANY = 8  # threads, so that the one that learns makes hardly any features
+
+
+class Times(NamedTuple):
+    """Seconds of a call: wall clock, CPU time of all threads, and CPU time of the thread that calls."""
+
+    wall: float
+    cpu: float
+    alone: float
 
 
 def documents(n: int) -> tuple[list[str], list[str]]:
@@ -52,73 +60,55 @@ def records(n: int, names: int, classes: int) -> tuple[list[dict[str, float]], l
     return X, [f"c{k}" for k in rng.integers(classes, size=n)]
 
 
-def stages(repeats: int, n: int) -> None:
-    """Print the times of reading and of learning."""
-    print("| examples | learner | us an example | of it reading | possible gain |\n| --- | --- | ---: | ---: | ---: |")
-    for names in (20, 20_000):
-        for classes in (2, 20):
-            X, y = records(n, names, classes)
-            for learner in (stream.PassiveAggressiveClassifier, stream.AROWClassifier):
-                title = f"dicts, 20 of {names:,} names, {classes} classes | {learner.__name__}"
-                show(title, partial(learned, learner, X, y), partial(read, X), repeats, n)
-    X, y = documents(n // 10)
-    words = [[(word, word[-1]) for word in text.split()[:20]] for text in X]
-    sentences = list(map(WindowFeatures(), words))
-    labels = [[label + end for _, end in sentence] for sentence, label in zip(words, y, strict=True)]
-    tagger = SequenceTagger().partial_fit(sentences, labels)
-    show(
-        "sentences, 20 words, 20 labels | SequenceTagger",
-        lambda: SequenceTagger().partial_fit(sentences, labels),
-        lambda: tagger.read(sentences),
-        repeats,
-        len(X),
-    )
+def measured(make: Callable[[int], Callable[[], object]], threads: Iterable[int], repeats: int) -> list[Times]:
+    """Return the best times with these numbers of threads, measured in turn; `make` prepares what is measured."""
+    clocks = (perf_counter, process_time, thread_time)
+    best = {n: np.full(3, np.inf) for n in threads}
+    for _ in range(repeats):
+        for n, least in best.items():
+            learn = make(n)
+            start = np.array([clock() for clock in clocks])
+            learn()
+            best[n] = np.minimum(least, np.array([clock() for clock in clocks]) - start)
+    return [Times(*times) for times in best.values()]
 
 
-def learned(learner: Any, X: list, y: list) -> None:
-    learner().learn_many(X, y)
+def learning(learner: Any, X: list, y: list, options: dict[str, Any], n_jobs: int) -> Callable[[], object]:
+    model = learner(features=RecordFeatures(n_jobs=n_jobs, **options))
+    return partial(model.learn_many, X, y)
 
 
-def read(X: list) -> None:
-    RecordFeatures().reader(RecordFeatures().index()).read_all(X)
+def show(title: str, one: Times, two: Times, longest: float) -> None:
+    """Print a row; `longest` is the time of the busier thread if two share the work as well as they can."""
+    numbers = f"{one.wall:.3f} | {two.wall:.3f} | {one.wall / two.wall:.2f} | {one.cpu:.3f} | {two.cpu:.3f}"
+    print(f"| {title} | {numbers} | {two.alone:.3f} | {min(2, one.cpu / longest):.2f} |", flush=True)
 
 
-def show(title: str, learn: Callable[[], object], read: Callable[[], object], repeats: int, n: int) -> None:
-    """Print a row of the times of reading and of learning."""
-    taken = race({"learn": learn, "read": read}, repeats)
-    longer = max(taken["read"], taken["learn"] - taken["read"])
-    numbers = f"{taken['learn'] / n * 1e6:.2f} | {taken['read'] / n * 1e6:.2f} | {taken['learn'] / longer:.2f}"
-    print(f"| {title} | {numbers} |", flush=True)
+def header(examples: str, last: str) -> None:
+    columns = ("1 thread, wall s", "2 threads", "gain", "1 thread, CPU s", "2 threads", last, "possible gain")
+    print(f"\n| {examples} | {' | '.join(columns)} |")
+    print("| --- |" + " ---: |" * len(columns))
 
 
 def main() -> None:
-    """Print a Markdown table."""
+    """Print Markdown tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--documents", type=int, default=20_000)
-    parser.add_argument("--stages", action="store_true", help="measure reading and learning of records and sequences")
+    parser.add_argument("--examples", type=int, default=20_000)
     arguments = parser.parse_args()
-    if arguments.stages:
-        stages(arguments.repeats, arguments.documents)
-        return
-    X, y = documents(arguments.documents)
-    print("| texts | 1 thread, wall s | 2 threads | gain | 1 thread, CPU s | 2 threads | one only | possible gain |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    clocks = (perf_counter, process_time, thread_time)
+    repeats, n = arguments.repeats, arguments.examples
+    X, y = documents(n)
+    header("texts", "one only")
     for name, options in WAYS.items():
-        best = {n: np.full(3, np.inf) for n in (1, 2, MANY)}
-        for _ in range(arguments.repeats):
-            for n, least in best.items():
-                model = stream.PassiveAggressiveClassifier(features=RecordFeatures(n_jobs=n, **options))
-                start = np.array([clock() for clock in clocks])
-                model.learn_many(X, y)
-                best[n] = np.minimum(least, np.array([clock() for clock in clocks]) - start)
-        (wall, cpu, _), (wall2, cpu2, _), (_, _, alone) = best.values()
-        print(
-            f"| {name} | {wall:.3f} | {wall2:.3f} | {wall / wall2:.2f} | {cpu:.3f} | {cpu2:.3f} | {alone:.3f} | "
-            f"{min(2, cpu / max(cpu2 / 2, alone)):.2f} |",
-            flush=True,
-        )
+        make = partial(learning, stream.PassiveAggressiveClassifier, X, y, options)
+        one, two, many = measured(make, (1, 2, MANY), repeats)
+        show(name, one, two._replace(alone=many.alone), max(two.cpu / 2, many.alone))
+    header("records", "of it reading")
+    for names, classes, learner in product((20, 20_000), (2, 20), LEARNERS):
+        make = partial(learning, learner, *records(n, names, classes), {})
+        title = f"20 of {names:,} names, {classes} classes, {learner.__name__}"
+        one, two = measured(make, (1, 2), repeats)
+        show(title, one, two, max(two.alone, two.cpu - two.alone))
 
 
 if __name__ == "__main__":

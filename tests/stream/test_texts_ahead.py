@@ -44,7 +44,8 @@ def model(n_jobs, **features):
     return stream.PassiveAggressiveClassifier(features=RecordFeatures(n_jobs=n_jobs, **features))
 
 
-def learn_forever(one, X, y):
+def learn_until_interrupted(one, X, y, seconds):
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     while True:
         one.learn_many(X, y)
 
@@ -82,9 +83,8 @@ def test_an_interrupt_loses_nothing(kind):
         several, single = model(3, **KINDS[kind]), model(1, **KINDS[kind])
         before = signal.signal(signal.SIGALRM, signal.default_int_handler)
         try:
-            signal.setitimer(signal.ITIMER_REAL, milliseconds / 1000)
             with pytest.raises(KeyboardInterrupt):
-                learn_forever(several, X, y)
+                learn_until_interrupted(several, X, y, milliseconds / 1000)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)

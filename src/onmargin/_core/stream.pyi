@@ -4,13 +4,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.background import Work
 from onmargin._core.rows import Rows
 from onmargin._core.text.reader import Reader
 from onmargin._core.turns import Turns
 
 def check_weight(weight: float) -> float: ...
 
-class Player:
+class RecordBlock:
+    def __init__(self) -> None: ...
+
+class Player(Work):
     targets: dict[Hashable, float]
     outward: bool
     nonnegative: str | None

@@ -1,5 +1,7 @@
 """One example at a time: read, predicted and learned in one call."""
 
+from time import thread_time
+
 from numpy import bool_, generic, int64, ndarray
 
 from onmargin._core.restore import zeros
@@ -13,6 +15,7 @@ from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
+from onmargin._core.background cimport Background, Work
 from onmargin._core.calibration cimport Calibration
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport Evidence
@@ -34,6 +37,28 @@ cdef extern from "Python.h":
 ctypedef fused real:
     float
     double
+
+
+cdef enum:
+    MOST_RECORDS = 1 << 10  # of a block
+    NUMBERS = 1 << 14       # of a block, which ends behind them
+    WORTH = 2               # blocks that must be left to start a thread
+    PARTS = 5               # reading and rounds must both take longer than one part of the time in so many
+
+
+cdef struct RecordDraft:
+    Py_ssize_t start, n  # of its numbers
+    const double* aim    # its target and weight
+
+
+cdef class RecordBlock:
+    """Records that were read, to be played together."""
+
+    cdef _Column drafts, values, indices
+
+    def __init__(self):
+        self.drafts, self.values, self.indices = _Column(), _Column(), _Column()
+        self.drafts.grow(MOST_RECORDS * sizeof(RecordDraft))
 
 
 cdef double number(value, str name) except? -1:
@@ -103,7 +128,7 @@ cdef bint copy_numbers(const Py_buffer* view, real* out) noexcept:
     return good
 
 
-cdef class Player:
+cdef class Player(Work):
     """Rounds of a learner, one example at a time, with features read by name, by hash or from text.
 
     Without a `reader`, examples are vectors, which `vector` turns into rows. `take` gives the player the learner's
@@ -113,9 +138,13 @@ cdef class Player:
 
     Threads take turns: a call waits until that of another thread is over. `turns` may be held for several calls.
 
+    `learn_many` reads records in blocks. The rounds of a block may be played in a second thread while the next block is
+    read: they use the weights and the rows of their block, and nothing that reading changes. New names belong to the
+    thread that reads; before the weights are widened for them, all rounds before are over.
+
     targets : the task's target of each label, for `learn_label`
     outward : whether unknown features count in scores, as they do for distances
-    n_threads : number of threads, at most, that make the features of texts for `learn_many`
+    n_threads : number of threads, at most, that make features and play rounds for `learn_many`
     stretch : numbers that `learn_many` touches between two checks for signals
     nonnegative : the error for a negative number in an example to learn, with {} for the number; None if all are
     accepted
@@ -141,6 +170,10 @@ cdef class Player:
     cdef TextsAhead ahead  # the features of texts
     cdef bint hashes  # whether their words are hashed, which needs no GIL
     cdef public Py_ssize_t n_threads
+    cdef RecordBlock block          # the records that are being played
+    cdef _Column drafts          # of the records read since then, whose numbers the reader has
+    cdef Background background   # the thread that plays, if there is one
+    cdef double since            # CPU time of the thread when it began to read them
     cdef readonly Rows rows  # the row of the current vector, unless it was copied
     cdef object copied       # the numbers of a copied vector
     cdef Row x
@@ -170,6 +203,12 @@ cdef class Player:
         """Make x the row of the round; its features have weights."""
         if self.reading:
             raise RuntimeError("the model was called from within an example that it is reading")
+        if self.reader is not None:
+            self.reader.rewind()
+        return self.receive_next(x, grow, learn)
+
+    cdef int receive_next(self, x, bint grow, bint learn) except -1:
+        """Do the same, and keep the numbers of the rows that were read before."""
         self.reading = True
         try:
             return self.receive_row(x, grow, learn)
@@ -187,13 +226,14 @@ cdef class Player:
             return 0
         cdef Py_ssize_t known = reader.names.size
         reader.grow, reader.counting = grow, learn
-        reader.rewind()
         try:
             reader.fill(x)
             if learn and self.nonnegative is not None:
                 reader.row(&self.x)
+                reader.drop(self.x.n)
                 self.check_signs()
             if reader.names.size > self.max_names:
+                self.settle()
                 self.model.widen(reader.names.size)
                 self.take()
         except BaseException:
@@ -237,15 +277,23 @@ cdef class Player:
         return 0
 
     cdef int play_row(self, const double* y, Py_ssize_t n_y, double weight) except -1 nogil:
-        self.stage.r.x[0] = self.x
+        """Play a round with the row that was received."""
+        self.play_one(&self.x, y, n_y, weight)
+        self.count()
+        return 0
+
+    cdef inline void play_one(self, const Row* x, const double* y, Py_ssize_t n_y, double weight) noexcept nogil:
+        self.stage.r.x[0] = x[0]
         self.stage.r.y = y
         self.stage.r.n_y = n_y
         self.stage.r.weight = weight
         play_round(self.task, self.step, self.geometry, self.totals, self.stage)
+
+    cdef inline void count(self) noexcept nogil:
+        """Note that the row that was received is learned, whether at once or with its block."""
         if self.reader is not None and self.reader.frequencies is not None:
             self.reader.frequencies.pending = False
         self.touched += (self.x.n + 32) * self.geometry.n_scores
-        return 0
 
     def learn(self, x, y, weight=1.0):
         """Play a round, whose target is one number; with weight 0 nothing happens."""
@@ -293,27 +341,18 @@ cdef class Player:
         cdef double* aims = <double*>memory.room((2 * (len(X) - first) + 1) * sizeof(double))
         cdef Py_ssize_t n = self.aim(y, weights, first, labelled, aims, len(X) - first)
         cdef PyObject** examples = PySequence_Fast_ITEMS(X) + first
-        cdef Py_ssize_t k = 0, stop
-        cdef bint reads_texts = self.reader is not None and self.reader.text is not None
-        while k < n:
-            if self.touched > self.stretch:
-                self.touched = 0
-                PyErr_CheckSignals()
-            stop = k
-            while reads_texts and stop < n and PyUnicode_CheckExact(<object>examples[stop]):
+        cdef Py_ssize_t k = 0, stop = 0
+        cdef bint reads_texts = self.reader is not None and self.reader.text is not None, is_text
+        while k == stop < n:
+            is_text = reads_texts and PyUnicode_CheckExact(<object>examples[k])
+            while stop < n and is_text == (reads_texts and PyUnicode_CheckExact(<object>examples[stop])):
                 stop += 1
-            if stop > k:
+            if is_text:
                 k += self.learn_texts(examples + k, aims + 2 * k, stop - k)
-                if k < stop:
-                    break
-                continue
-            try:
-                if aims[2 * k + 1] > 0:
-                    self.receive(<object>examples[k], True, True)
-                    self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
-            except (TypeError, ValueError):
-                break
-            k += 1
+            elif self.reader is None:
+                k += self.learn_vectors(examples + k, aims + 2 * k, stop - k)
+            else:
+                k += self.learn_records(examples + k, aims + 2 * k, stop - k)
         return first + k
 
     cdef Py_ssize_t aim(
@@ -338,6 +377,121 @@ cdef class Player:
                 return k
         return n
 
+    cdef Py_ssize_t learn_vectors(self, PyObject** vectors, const double* aims, Py_ssize_t n) except -1:
+        """Learn vectors; return how many, up to one that is refused."""
+        cdef Py_ssize_t k
+        for k in range(n):
+            if self.touched > self.stretch:
+                self.hear()
+            try:
+                if aims[2 * k + 1] > 0:
+                    self.receive(<object>vectors[k], True, True)
+                    self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
+            except (TypeError, ValueError):
+                return k
+        return n
+
+    cdef Py_ssize_t learn_records(self, PyObject** records, const double* aims, Py_ssize_t n) except -1:
+        """Learn records, which are read in blocks; return how many, up to one that is refused.
+
+        Whatever ends the reading, all records before it are learned.
+        """
+        cdef Py_ssize_t k
+        self.reader.rewind()
+        if self.block is None:
+            self.block, self.drafts = RecordBlock(), RecordBlock().drafts
+        self.since = thread_time()
+        try:
+            for k in range(n):
+                if self.touched > self.stretch:
+                    self.settle()  # a signal handler may use the model
+                    self.hear()
+                if aims[2 * k + 1] == 0:
+                    continue
+                try:
+                    self.read_record(<object>records[k], &aims[2 * k])
+                except (TypeError, ValueError):
+                    return k
+                if self.n_numbers() >= NUMBERS or self.n_drafts() == MOST_RECORDS:
+                    self.end_block(n - k)
+            return n
+        finally:
+            self.settle()
+            if self.background is not None:
+                self.background.close()
+                self.background = None
+
+    cdef int read_record(self, x, const double* aim) except -1:
+        """Read the next record of a block."""
+        cdef RecordDraft* draft
+        self.receive_next(x, True, True)
+        draft = <RecordDraft*>self.drafts.extend(sizeof(RecordDraft))
+        draft.start, draft.n, draft.aim = self.n_numbers() - self.x.n, self.x.n, aim
+        self.count()
+        return 0
+
+    cdef Py_ssize_t n_drafts(self) noexcept:
+        return self.drafts.used // <Py_ssize_t>sizeof(RecordDraft)
+
+    cdef Py_ssize_t n_numbers(self) noexcept:
+        """Return how many numbers the records of the block have that is being read."""
+        return self.reader.indices.used // <Py_ssize_t>sizeof(int32_t)
+
+    cdef end_block(self, Py_ssize_t left):
+        """Play a block, of which `left` records are left behind it; start a second thread if this saves time."""
+        cdef double reading, playing, now = thread_time()
+        cdef bint worth = left > WORTH * self.n_drafts()
+        reading = now - self.since
+        self.hand_over()
+        self.since = thread_time()
+        playing = self.since - now
+        if self.background is None and self.n_threads > 1 and worth:
+            if PARTS * min(reading, playing) > reading + playing:
+                self.background = Background()
+
+    cdef hand_over(self):
+        """Let the records that were read be played, in the second thread if there is one."""
+        cdef RecordBlock block = self.block
+        cdef Reader reader = self.reader
+        if self.background is not None:
+            self.background.wait()
+        block.drafts, self.drafts = self.drafts, block.drafts
+        block.values, reader.values = reader.values, block.values
+        block.indices, reader.indices = reader.indices, block.indices
+        self.drafts.used = 0
+        reader.rewind()
+        if self.background is not None:
+            self.background.start(self)
+        else:
+            with nogil:
+                self.run()
+
+    cdef void run(self) noexcept nogil:
+        """Play the rounds of a block."""
+        cdef const int32_t* indices = <int32_t*>self.block.indices.start
+        cdef Py_ssize_t k, n = self.block.indices.used // <Py_ssize_t>sizeof(int32_t)
+        cdef RecordDraft* draft
+        cdef Row x
+        x.squared_norm = 0  # not measured yet
+        for k in range(self.block.drafts.used // <Py_ssize_t>sizeof(RecordDraft)):
+            draft = <RecordDraft*>self.block.drafts.start + k
+            x.indices = indices + draft.start
+            x.values = self.block.values.start + draft.start * (4 if self.single else 8)
+            x.n, x.ahead = draft.n, n - draft.start  # the weights of the next records are fetched ahead
+            self.play_one(&x, draft.aim, 1, draft.aim[1])
+
+    cdef settle(self):
+        """Play the records that were read, and wait until all rounds are over."""
+        if self.drafts is not None and self.drafts.used > 0:
+            self.hand_over()
+        if self.background is not None:
+            self.background.wait()
+
+    cdef hear(self):
+        """Handle signals."""
+        self.touched = 0
+        PyErr_CheckSignals()
+
     cdef Py_ssize_t learn_texts(self, PyObject** texts, const double* aims, Py_ssize_t n) except -1:
         """Learn texts whose features are made ahead of the rounds; return how many, up to one that is refused.
 
@@ -360,8 +514,7 @@ cdef class Player:
                 else:
                     k = self.play_block(ahead.current(), aims, k)
                 if self.touched > self.stretch:
-                    self.touched = 0
-                    PyErr_CheckSignals()
+                    self.hear()
                 elif not ahead.is_played(k):  # the weights may have to be widened
                     try:
                         self.receive(<object>texts[k], True, True)

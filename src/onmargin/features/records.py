@@ -46,9 +46,10 @@ class RecordFeatures:
         Whether to multiply the features of a text by the inverse document frequency 1 + ln((n + 1) / (d + 1)), where d
         of the n texts learned so far contain the feature.
     n_jobs : int or None, default=None
-        Maximum number of threads with which `learn_many` splits texts into words and looks them up, while the rounds
-        are played in order; the result is the same, bit for bit. If None, one per core. Threads are only started
-        for lists of several hundred texts or more. Use 1 if other processes need the cores.
+        Maximum number of threads of `learn_many`; the result is the same, bit for bit. If None, one per core. Texts are
+        split into words and looked up by several threads while the rounds are played in order. Records are read by one
+        thread while another plays the rounds of those before, if both take long enough. Threads are only started for
+        lists of several hundred texts or a few thousand records. Use 1 if other processes need the cores.
 
     See Also
     --------

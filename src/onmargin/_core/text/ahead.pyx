@@ -12,15 +12,13 @@ from cpython.object cimport PyObject
 from cpython.pythread cimport (
     PyThread_acquire_lock,
     PyThread_allocate_lock,
-    PyThread_free_lock,
     PyThread_release_lock,
-    PyThread_type_lock,
-    NOWAIT_LOCK,
     WAIT_LOCK,
 )
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
+from onmargin._core.background cimport free_lock
 from onmargin._core.rows cimport Row
 from onmargin._core.text.names cimport Missing, Table
 from onmargin._core.text.reader cimport Reader, _Column
@@ -337,10 +335,3 @@ cdef class TextsAhead:
         if self.caller_waits:
             self.caller_waits = False
             PyThread_release_lock(self.ready)
-
-
-cdef void free_lock(PyThread_type_lock lock) noexcept:
-    if lock != NULL:
-        PyThread_acquire_lock(lock, NOWAIT_LOCK)
-        PyThread_release_lock(lock)
-        PyThread_free_lock(lock)

@@ -74,4 +74,5 @@ cdef class Reader:
 
     cdef forget(self, Py_ssize_t known)
     cdef void rewind(self) noexcept nogil
+    cdef void drop(self, Py_ssize_t n) noexcept nogil
     cdef int row(self, Row* x) except -1 nogil

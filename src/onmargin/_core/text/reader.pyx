@@ -413,3 +413,8 @@ cdef class Reader:
     cdef void rewind(self) noexcept nogil:
         """Discard the appended rows."""
         self.indices.used = self.values.used = 0
+
+    cdef void drop(self, Py_ssize_t n) noexcept nogil:
+        """Discard the last n appended numbers."""
+        self.indices.used -= n * sizeof(int32_t)
+        self.values.used -= n * (4 if self.single else 8)
