@@ -1,5 +1,7 @@
 """Learner = task + step + geometry + totals. All interfaces of the library are built on it."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
@@ -113,7 +115,7 @@ class Learner(Part, Generic[SomeGeometry]):
             if not isinstance(getattr(self, name), kind):
                 raise ValueError(f"the {name.strip('_')} of a learner is a {type(getattr(self, name)).__name__}")
 
-    def check_like(self, other: "Learner[Any]") -> None:
+    def check_like(self, other: Learner[Any]) -> None:
         """Refuse another learner of the same kind that the same parameters could not have made."""
 
     def example(self) -> Any:
@@ -208,50 +210,52 @@ class Learner(Part, Generic[SomeGeometry]):
 
     @property
     def plain(self) -> bool:
-        """Whether weights are plain: non-finite rows then have non-finite scores."""
+        """Whether weights are plain."""
         return type(self.geometry) is Euclidean
 
     @property
-    def shareable(self) -> bool:
-        """Whether threads can score with the same geometry. The scores of non-finite rows are then not finite."""
+    def guards(self) -> bool:
+        """Whether rows need not be checked before they are scored: the scores of non-finite rows are not finite."""
         return type(self.geometry) in {Euclidean, Center}
 
-    def scores(self, X: Rows) -> NDArray[np.float64]:
-        """Return the scores, rows by columns; of the averaged weights if the geometry averages."""
-        out = np.empty((X.n_rows, self.geometry.n_scores))
-        rounds.score(self.geometry, X, out, task=self.task, pace=self.pace(X))
-        return out[:, : self.geometry.n_columns]
-
-    def scores_in_threads(
-        self, X: Rows, n_jobs: int | None, *, guarded: bool, decode: Decode | None = None
+    def scores(
+        self, X: Rows, *, n_jobs: int | None = 1, guarded: bool = False, decode: Decode | None = None
     ) -> NDArray[Any]:
-        """Return the scores, with up to `n_jobs` threads (one per core if None) if it is faster.
+        """Return the scores, rows by columns; of the averaged weights if the geometry averages.
 
-        The geometry must be shareable. With `guarded`, X was not checked: an invalid row raises
-        `UnsoundRowError`. With `decode`, return what it makes of the scores, one item per row, also in the threads.
+        Up to `n_jobs` threads (one per core if None) score the rows piece by piece, if that is faster. With `decode`,
+        return what it makes of the scores of each piece, one item per row. With `guarded`, X was not checked: an
+        invalid row raises `UnsoundRowError`; only for a learner that guards.
         """
+        rounds.set_asleep(self.task, self.geometry)
         n, width, columns = X.n_rows, self.geometry.n_scores, self.geometry.n_columns
-        dtype = None if decode is None else decode(np.empty((0, columns))).dtype
-        out: NDArray[Any] = np.empty((n, width) if decode is None else n, dtype)
-        pace = -(-self.pace(X) // PLAIN)  # the scores of a piece stay in the cache
-        n_threads = max(min(threads(n_jobs), 8 * n // pace), 1)  # starting a thread takes a fraction of a millisecond
-        n_pieces = max(-(-n // pace), 1)
-        n_pieces += -n_pieces % n_threads  # all threads get the same number of pieces
-        piece = max(-(-n // n_pieces), 1)
-        starts = iter(range(0, n, piece))  # shared: each thread takes the next piece
 
-        def fill() -> bool:
+        def scored(rows: Rows, out: NDArray[np.float64] | None = None) -> NDArray[Any]:
+            scores = np.empty((rows.n_rows, width)) if out is None else out
+            sound = rounds.score(self.geometry, rows, scores, guarded=guarded)
+            scores = scores[:, :columns]
+            if guarded and not (sound and np.isfinite(scores).all()):
+                raise UnsoundRowError
+            return scores if decode is None else decode(scores)
+
+        pace = -(-self.pace(X) // PLAIN)  # the scores of a piece stay in the cache
+        most_threads = 8 * n // pace  # starting a thread takes a fraction of a millisecond
+        if most_threads <= 1:
+            return scored(X)
+        n_threads = min(threads(n_jobs), most_threads)
+        n_pieces = -(-n // pace)
+        n_pieces += -n_pieces % n_threads  # all threads get the same number of pieces
+        piece = -(-n // n_pieces)
+        starts = iter(range(0, n, piece))  # shared: each thread takes the next piece
+        results = np.empty((n, width)) if decode is None else room_for(n, columns, decode)
+
+        def fill() -> None:
             for start in starts:
-                part = slice(start, min(start + piece, n))
-                scores = out[part] if decode is None else np.empty((part.stop - start, width))
-                rows = X if piece == n else X.part(start, part.stop)
-                sound = rounds.score(self.geometry, rows, scores, guarded=guarded)
-                scores = scores[:, :columns]
-                if decode is not None:
-                    out[part] = decode(scores)
-                if guarded and not (sound and np.isfinite(scores).all()):
-                    return False
-            return True
+                rows, part = X.part(start, min(start + piece, n)), results[start : start + piece]
+                if decode is None:
+                    scored(rows, part)
+                else:
+                    part[...] = scored(rows)
 
         if n_threads > 1:
             from concurrent.futures import ThreadPoolExecutor
@@ -259,15 +263,15 @@ class Learner(Part, Generic[SomeGeometry]):
             with ThreadPoolExecutor(n_threads - 1) as pool:
                 others = [pool.submit(fill) for _ in range(n_threads - 1)]
                 try:
-                    sound = fill() and all(other.result() for other in others)
+                    fill()
+                    for other in others:
+                        other.result()
                 finally:
                     for _ in starts:  # after an error the others find no more pieces
                         pass
         else:
-            sound = fill()
-        if not sound:
-            raise UnsoundRowError
-        return out[:, :columns] if decode is None else out
+            fill()
+        return results[:, :columns] if decode is None else results
 
     def losses(self, X: Rows, y: Vector) -> Vector:
         """Return the current loss of each row."""
@@ -314,12 +318,18 @@ class Learner(Part, Generic[SomeGeometry]):
         return Totals(**self._totals.__getstate__())
 
 
+def room_for(n: int, columns: int, decode: Decode) -> NDArray[Any]:
+    """Return an uninitialized array for what `decode` makes of n rows of scores."""
+    kind = decode(np.empty((0, columns)))
+    return np.empty((n, *kind.shape[1:]), kind.dtype)
+
+
 def threads(n_jobs: int | None) -> int:
     """Return the number of threads for `n_jobs`, as in scikit-learn; None and -1 both mean one per core."""
+    if n_jobs is not None and n_jobs > 0:
+        return n_jobs
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if n_jobs is None:
-        return cores
-    return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
+    return cores if n_jobs is None else max(cores + 1 + n_jobs, 1)
 
 
 def mark_seen(model: Any, *, seen: bool) -> None:

@@ -5,12 +5,20 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from onmargin import (
     AROWClassifier,
+    AutoClassifier,
+    AutoRegressor,
+    LabelRanker,
+    OnlineRidgeRegressor,
     PassiveAggressiveClassifier,
     PassiveAggressiveRegressor,
     PassiveAggressiveUniclass,
+    Perceptron,
+    QuasiAdditiveClassifier,
+    SCWClassifier,
 )
 from onmargin import learner as learners
 from onmargin.estimators import _estimator
@@ -122,6 +130,36 @@ def test_threads_score_to_the_same_bits(classes, is_sparse, n_jobs, monkeypatch)
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize(
+    "model",
+    [
+        AROWClassifier(average=True),
+        SCWClassifier(),
+        Perceptron(),
+        QuasiAdditiveClassifier(),
+        PassiveAggressiveClassifier(C="auto", combine="hedge"),
+        PassiveAggressiveClassifier(average="best"),
+        PassiveAggressiveClassifier(kernel="rbf"),
+        AutoClassifier(),
+        AutoRegressor(),
+        OnlineRidgeRegressor(),
+        LabelRanker(),
+    ],
+    ids=repr,
+)
+def test_threads_of_every_learner_predict_to_the_same_bits(model, is_sparse, monkeypatch):
+    X, y = examples(4, is_sparse=is_sparse)
+    if isinstance(model, LabelRanker):
+        y = np.eye(4)[y.astype(int)]
+    model = clone(model).partial_fit(X, y)
+    methods = [name for name in ("predict", "decision_function", "predict_proba") if hasattr(model, name)]
+    found = [getattr(model.set_params(n_jobs=1), name)(X) for name in methods]
+    monkeypatch.setattr(learners, "STRETCH", A_FEW_ROWS)
+    for name, expected in zip(methods, found, strict=True):
+        np.testing.assert_array_equal(getattr(model.set_params(n_jobs=3), name)(X), expected, strict=True)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("kind", [PassiveAggressiveRegressor, PassiveAggressiveUniclass])
 def test_threads_predict_numbers_to_the_same_bits(kind, is_sparse, monkeypatch):
     X, y = examples(2, is_sparse=is_sparse)
@@ -175,7 +213,7 @@ def test_an_error_in_one_thread_stops_all(failing, n_jobs, monkeypatch):
         return scores[:, 0]
 
     with pytest.raises(KeyboardInterrupt):
-        model._learner.scores_in_threads(as_rows(X), n_jobs, guarded=False, decode=decode)
+        model._learner.scores(as_rows(X), n_jobs=n_jobs, decode=decode)
     assert len(calls) <= failing + n_jobs < N / max(calls)
 
 

@@ -51,5 +51,5 @@ cdef class Stage:
         self.r.loss = self.r.squared_loss = self.r.cost = 0
 
 
-cdef set_asleep(Task task, Geometry geometry)
+cpdef set_asleep(Task task, Geometry geometry)
 cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil

@@ -50,12 +50,5 @@ def play(
 def losses(
     task: Task, geometry: Geometry, X: Rows, y: NDArray[np.float64], out: NDArray[np.float64], *, pace: int = 0
 ) -> None: ...
-def score(
-    geometry: Geometry,
-    X: Rows,
-    out: NDArray[np.float64],
-    *,
-    task: Task | None = None,
-    pace: int = 0,
-    guarded: bool = False,
-) -> bool: ...
+def set_asleep(task: Task, geometry: Geometry) -> None: ...
+def score(geometry: Geometry, X: Rows, out: NDArray[np.float64], *, guarded: bool = False) -> bool: ...

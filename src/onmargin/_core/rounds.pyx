@@ -121,7 +121,7 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
     totals.count(r)
 
 
-cdef set_asleep(Task task, Geometry geometry):
+cpdef set_asleep(Task task, Geometry geometry):
     """Set which models of a geometry sleep, which a copy, or a geometry from a file, does not know yet."""
     geometry.put_to_sleep(task.asleep())
 
@@ -221,16 +221,13 @@ def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
             loss[i] = stage.r.loss
 
 
-def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0, bint guarded=False):
-    """Fill `out`, rows of X by scores of the geometry, with the scores that predict. `pace` is as for `play`.
+def score(Geometry geometry, Rows X, out, *, bint guarded=False):
+    """Fill `out`, rows of X by scores of the geometry, with the scores that predict. Several threads may do so at once.
 
-    Models that sleep have scores of 0. With `guarded`, X was not checked: return whether its
-    indices are valid; if not, nothing is read beyond them, and `out` is undefined. Several threads may score
-    with plain weights at once.
+    Models that sleep have scores of 0: call `set_asleep` first. With `guarded`, X was not checked: return whether its indices
+    are valid; if not, nothing is read beyond them, and `out` is undefined.
     """
     check_fit(geometry, X)
-    if task is not None:
-        set_asleep(task, geometry)
     scratch = np.empty(geometry.n_scores + geometry.n_spare)
     cdef Py_ssize_t i, n_scores = geometry.n_scores
     cdef double* s = <double*>address(out, "d", X.n_rows * n_scores, writable=True)
@@ -240,7 +237,6 @@ def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0, 
     cdef Row x
     with nogil:
         for i in range(X.n_rows):
-            check_signals(i, pace)
             X.row(i, &x)
             if guarded and not vec.is_canonical(&x, X.n_features):
                 sound = False

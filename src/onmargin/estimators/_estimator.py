@@ -33,7 +33,7 @@ from onmargin.learner import Learner, Offsets, Totals, UnsoundRowError, Vector, 
 from onmargin.models.compatible import several
 from onmargin.models.options import CONSTANTS, check_options, declared, option
 from onmargin.models.plan import ROUNDS_TO_DIFFER, Model, Plan, Shape, check_begun
-from onmargin.models.rules import FLAG, NONE, Instance, Number
+from onmargin.models.rules import FLAG, N_JOBS, NONE, Instance, Number
 from onmargin.models.several import ModelOutcome
 
 # What scikit-learn's validation accepts: arrays, frames, sparse matrices, lists of lists.
@@ -77,6 +77,18 @@ def verbose() -> Any:
 def random_state() -> Any:
     seed = Number(0, 2**32 - 1, whole=True)
     return option(None, NONE, seed, Instance(np.random.RandomState, "a RandomState"))
+
+
+def n_jobs() -> Any:
+    return option(
+        None,
+        *N_JOBS,
+        text="""
+        n_jobs : int or None, default=None
+            Number of threads that score the rows of a large X; the result does not depend on it. If None or -1, one per
+            core. Training uses one thread, because each round depends on the one before.
+        """,
+    )
 
 
 def warm_start() -> Any:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin._warnings import warn_of_margin
@@ -273,7 +272,6 @@ class LinearClassifier(LinearEstimator):
             One label per example. Ties go to the first class; with two classes, a score of zero predicts
             ``classes_[1]``.
         """
-        check_is_fitted(self)
         return self._scores(X, self._labels)
 
     def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
@@ -293,8 +291,7 @@ class LinearClassifier(LinearEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
             One column per class of ``classes_``; rows sum to 1.
         """
-        scores = self._raw_scores(X)
-        return self._model.probabilities(scores)
+        return self._raw_scores(X, self._probabilities)
 
     def predict_log_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Return the logarithm of the probability of each class.
@@ -320,6 +317,9 @@ class LinearClassifier(LinearEstimator):
     def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         labels: NDArray[Any] = self.classes_[self._model.judge.decode(scores)]
         return labels
+
+    def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._model.probabilities(scores)
 
     def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
         return float(np.mean(self._labels(scores) == y))

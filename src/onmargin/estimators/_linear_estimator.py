@@ -17,7 +17,7 @@ from onmargin._core.geometries.geometry import Columns
 from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_numbers
-from onmargin.estimators._estimator import Estimator, MatrixLike
+from onmargin.estimators._estimator import Estimator, MatrixLike, n_jobs
 from onmargin.estimators._shown import weights_of
 from onmargin.learner import Decode, UnsoundRowError, Vector, as_rows
 from onmargin.models.kernel_learner import KernelLearner
@@ -38,6 +38,8 @@ class LinearEstimator(Estimator):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if the data have names.
     """
+
+    n_jobs: int | None = n_jobs()
 
     _flat: ClassVar[bool] = False  # whether coef_ has one dimension
 
@@ -99,7 +101,7 @@ class LinearEstimator(Estimator):
     def _scores(self, X: MatrixLike, decode: Decode | None = None) -> NDArray[Any]:
         """Return the scores, examples by columns; with `decode`, what it makes of them."""
         check_is_fitted(self)
-        if self._sparse_coef is None and self._learner.plain and self._is_large(X):
+        if self._sparse_coef is None and self._learner.guards and self._is_large(X):
             try:
                 checked = self._rows_to_score(X, finite=False)
                 return self._scores_of(checked, as_rows(checked, guarded=True), guarded=True, decode=decode)
@@ -108,13 +110,15 @@ class LinearEstimator(Estimator):
         X = self._rows_to_score(X)
         return self._scores_of(X, as_rows(X), decode=decode)
 
-    def _raw_scores(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Return the scores of all models side by side, examples by columns."""
+    def _raw_scores(self, X: MatrixLike, decode: Decode) -> NDArray[Any]:
+        """Return what `decode` makes of the scores of all models side by side, examples by columns."""
+        check_is_fitted(self)
         X = self._rows_to_score(X)
-        return self._learner.scores(as_rows(X)) if self._sparse_coef is None else self._scores_of(X, as_rows(X))
+        if self._sparse_coef is not None:
+            return self._scores_of(X, as_rows(X), decode=decode)
+        return self._learner.scores(as_rows(X), n_jobs=self.n_jobs, decode=decode)
 
     def _rows_to_score(self, X: MatrixLike, *, finite: bool = True) -> Any:
-        check_is_fitted(self)
         rows = X if self._is_plain(X) else self._checked(X, keep=True, finite=finite)
         if rows.shape[0] > 1:
             self._model.warn_if_forgetful(self.plan(), rows)
@@ -125,7 +129,7 @@ class LinearEstimator(Estimator):
         if self._sparse_coef is not None:
             scores: NDArray[np.float64] = safe_sparse_dot(X, self._sparse_coef.T, dense_output=True) + self.intercept_
             return scores if decode is None else decode(scores)
-        found = self._model.scores(rows, n_jobs=getattr(self, "n_jobs", None), guarded=guarded, decode=decode)
+        found = self._model.scores(rows, n_jobs=self.n_jobs, guarded=guarded, decode=decode)
         return self._shown(found.T).T if decode is None else found
 
     @property

@@ -9,7 +9,7 @@ from onmargin.estimators._shown import averages_, dual_coef_, n_support_, suppor
 from onmargin.models.described import described
 from onmargin.models.options import option
 from onmargin.models.passive_aggressive import ClassifierOptions
-from onmargin.models.rules import N_JOBS, NONE, Number, Word
+from onmargin.models.rules import NONE, Number, Word
 
 
 @described
@@ -40,9 +40,6 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierO
         largest loss.
     max_updates : int, default=100000
         Maximum number of steps for `target_loss`, which may be impossible to reach.
-    n_jobs : int or None, default=None
-        Number of threads that score the rows of a large X; the result does not depend on it. If None or -1, one per
-        core. Training uses one thread, because all classes are learned in one pass.
 
     Attributes
     ----------
@@ -99,7 +96,6 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierO
     target_loss: float | None = option(None, Number(0, above=True, below=True), NONE)
     selection: str = option("cyclic", Word("cyclic", "largest"))
     max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
-    n_jobs: int | None = option(None, *N_JOBS)
 
     sweep_, averages_ = sweep_, averages_
     support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_

@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_sparse
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._estimator import Estimator, MatrixLike
+from onmargin.estimators._estimator import Estimator, MatrixLike, n_jobs
 from onmargin.estimators._shown import dual_coef_, n_support_, support_, support_vectors_, weights_of
 from onmargin.learner import UnsoundRowError, Vector, as_rows
 from onmargin.models.described import described
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.options import option
 from onmargin.models.plan import Plan
-from onmargin.models.rules import N_JOBS, NONE, Number, Word
+from onmargin.models.rules import NONE, Number, Word
 from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first, threshold_of
 from onmargin.models.updates import check_combination
 
@@ -87,9 +87,6 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         largest loss.
     max_updates : int, default=100000
         Maximum number of steps for `target_loss`, which may be impossible to reach.
-    n_jobs : int or None, default=None
-        Number of threads that compute the distances of the rows of a large X; the result does
-        not depend on it. If None or -1, one per core. Training, kernels and other geometries use one thread.
     warm_start : bool, default=False
         Whether `fit` continues from the current ball.
 
@@ -172,7 +169,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     target_loss: float | None = option(None, Number(0, above=True, below=True), NONE)
     selection: str = option("cyclic", Word("cyclic", "largest"))
     max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
-    n_jobs: int | None = option(None, *N_JOBS)
+    n_jobs: int | None = n_jobs()
 
     support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_
 
@@ -262,7 +259,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
             Scores of at most 0. Higher scores are more normal.
         """
         check_is_fitted(self)
-        if self._learner.shareable and self._is_large(X):
+        if self._learner.guards and self._is_large(X):
             try:
                 return -self._distances(self._checked(X, keep=True, finite=False), guarded=True)
             except UnsoundRowError:  # the check below reports what is wrong

@@ -17,7 +17,7 @@ from onmargin._core.steps.step import Step
 from onmargin._core.steps.window import KernelWindow
 from onmargin._core.tasks.task import Task
 from onmargin._core.turns import TakingTurns
-from onmargin.learner import STRETCH, Learner, Offsets, Vector, matrix_of
+from onmargin.learner import STRETCH, Decode, Learner, Offsets, Vector, matrix_of, room_for
 from onmargin.models.dual_ascent import Sight, check_kept, of_one_class, selected, sweeping
 from onmargin.models.kernels import Kernel, Matrix, Supports
 
@@ -259,11 +259,15 @@ class KernelLearner(Learner[Expansion]):
             return np.zeros(block.shape[0]) if within is None else within.diagonal().copy()
         return np.array(self._checked(self.kernel.diagonal(block, within)), dtype=np.float64)
 
-    def scores(self, X: Rows) -> NDArray[np.float64]:
-        out = np.empty((X.n_rows, self.geometry.n_columns))
+    def scores(
+        self, X: Rows, *, n_jobs: int | None = 1, guarded: bool = False, decode: Decode | None = None
+    ) -> NDArray[Any]:
+        """Return the scores as other learners do. The threads are those of NumPy's products, whatever `n_jobs` is."""
+        decode = decode or np.asarray
+        out = room_for(X.n_rows, self.geometry.n_columns, decode)
         with TakingTurns(self):  # a learning thread may replace the memory of the supports
             for start, block, values in self._blocks(X):
-                out[start : start + BLOCK] = self.geometry.project(values, self._diagonal(block))
+                out[start : start + BLOCK] = decode(self.geometry.project(values, self._diagonal(block)))
         return out
 
     def losses(self, X: Rows, y: Vector) -> Vector:

@@ -336,16 +336,13 @@ class Model(Part):
     ) -> NDArray[Any]:
         """Return the scores that predict, rows by columns; with `decode`, what it makes of them.
 
-        Plain weights and balls score and decode in up to `n_jobs` threads, and with `guarded` accept rows that were not
-        checked.
+        Up to `n_jobs` threads score and decode. With `guarded`, X was not checked, and the learner must guard.
         """
-        learner, combined = self.learner, self.combined
-        if learner.shareable and combined is None:
-            return learner.scores_in_threads(rows, n_jobs, guarded=guarded, decode=decode)
-        scores = learner.scores_in_threads(rows, n_jobs, guarded=guarded) if learner.plain else learner.scores(rows)
+        combined = self.combined
         if combined is not None:
-            scores = combined.combine(scores)
-        return scores if decode is None else decode(scores)
+            combine, rest = combined.combine, decode
+            decode = combine if rest is None else lambda scores: rest(combine(scores))
+        return self.learner.scores(rows, n_jobs=n_jobs, guarded=guarded, decode=decode)
 
     @property
     def calibration(self) -> Calibration:

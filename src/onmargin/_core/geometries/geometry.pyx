@@ -62,7 +62,8 @@ cdef class Geometry:
 
     reserve      make room for trials of this many rows and stored values
     scores       scores of the rows of a round, s[c] = <W[:, c], x> for every column
-    mean_scores  scores of one row with the weights that predict: the averaged ones, if any
+    mean_scores  scores of one row with the weights that predict: the averaged ones, if any; writes to `s` and `spare`
+                 only, so that several threads can score at once
     averages     whether those differ from the scores that learn
     measure      count a round that is being learned, and compute the norms of its rows
     norms        compute the norms of the rows, intercept coordinate included
