@@ -261,7 +261,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         y : array-like of shape (n_samples,), indicator matrix or list of label sets
             The right or relevant labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples in the mean.
+            Weights of the examples in the average.
 
         Returns
         -------

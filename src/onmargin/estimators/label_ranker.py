@@ -269,7 +269,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         Y : {ndarray, sparse matrix} of shape (n_samples, n_labels), or list of label sets
             Relevant labels. Labels that were never learned come last in the ranking.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples in the mean.
+            Weights of the examples in the average.
 
         Returns
         -------

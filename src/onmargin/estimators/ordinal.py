@@ -196,7 +196,7 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         y : array-like of shape (n_samples,)
             Their ranks.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples in the mean.
+            Weights of the examples in the average.
 
         Returns
         -------

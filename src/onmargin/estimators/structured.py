@@ -244,7 +244,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         Y : sequence
             The right structure of each.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples in the mean.
+            Weights of the examples in the average.
 
         Returns
         -------

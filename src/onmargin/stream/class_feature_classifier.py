@@ -68,9 +68,9 @@ class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
     :class:`onmargin.ClassFeatureClassifier`, which documents the bounds, trained on the same features. Features that
     were never learned have weight 0.
 
-    With ``phi=None`` only the classes of an example compete for it. With `cost` as a matrix or a word, which goes by
-    the places of all classes, an example must have features of every class seen so far; a dict of costs has no such
-    need.
+    With ``phi=None`` only the classes of an example compete for it. With `cost` as a matrix or a word, which
+    depends on the order of all classes, an example must have features of every class seen so far; with a dict of costs
+    it need not.
 
     References
     ----------

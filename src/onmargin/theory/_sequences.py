@@ -108,7 +108,7 @@ def read_sequences(run: Any, X: Any, y: Any, lengths: Any) -> tuple[Sequences, f
     cost = run._learner.task.cost
     if not squared and (cost[~np.eye(len(cost), dtype=bool)] != 1).any():
         raise NoTheorem(
-            "with cost='hamming' and label_cost the labeling of largest loss cannot be found: take "
+            "with cost='hamming' and label_cost the labeling of largest loss cannot be found: use "
             "cost='squared_hamming', or label_cost=None"
         )
     _, ends = run._read(X, lengths, grow=False)

@@ -293,8 +293,8 @@ THEOREMS: dict[tuple[str, str], Theorem] = {
 
 # Why the other steps have no theorem.
 NONE = {
-    "simproj": 'update="simproj" has no theorem: it can exceed that of "simperc". Take "conproj", "exact" or "max".',
-    "simopt": 'update="simopt" has no theorem: the one its paper claims is false. Take "conproj", "exact" or "max".',
-    "max": 'update="max" has no theorem for trials that fall into sets. Take "conproj", "exact" or "simperc".',
-    "perceptron": 'update="perceptron" of sequences has no theorem here. Take "prediction" or "max_loss".',
+    "simproj": 'update="simproj" has no theorem: it can exceed that of "simperc". Use "conproj", "exact" or "max".',
+    "simopt": 'update="simopt" has no theorem: the one its paper claims is false. Use "conproj", "exact" or "max".',
+    "max": 'update="max" has no theorem for trials that are divided into sets. Use "conproj", "exact" or "simperc".',
+    "perceptron": 'update="perceptron" of sequences has no theorem here. Use "prediction" or "max_loss".',
 }
