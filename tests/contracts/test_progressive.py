@@ -1,7 +1,9 @@
 """Progressive evaluation: curves equal the totals for any form of stream; delays, drift, plots and errors."""
 
+import inspect
 import subprocess
 import sys
+import typing
 from importlib import import_module
 
 import matplotlib as mpl
@@ -23,7 +25,7 @@ from onmargin import (
     Perceptron,
     SequenceTagger,
 )
-from onmargin.evaluate import ChangeAlarm, progressive
+from onmargin.evaluate import ChangeAlarm, Curve, Curves, progressive
 from onmargin.stream import PassiveAggressiveClassifier as OneByOne
 from onmargin.theory import NoTheorem
 
@@ -346,3 +348,11 @@ def test_alarm_for_errors_of_numbers_is_refused():
         progressive(SGDRegressor(), X, z, alarm=ALARM)
     with pytest.raises(ValueError, match="alarm must be None or a ChangeAlarm"):
         progressive(PassiveAggressiveClassifier(), X, y, alarm=True)
+
+
+def test_type_checkers_see_all_options():
+    """The signatures by type of model take their options from one class, which must have all of them."""
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    options = {p.name for p in inspect.signature(progressive).parameters.values() if p.kind is by_name}
+    assert set(module._Options.__annotations__) == options
+    assert [typing.get_type_hints(one)["return"] for one in typing.get_overloads(progressive)] == [Curves, Curve]

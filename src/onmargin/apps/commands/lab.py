@@ -32,8 +32,8 @@ def lab(
 ) -> None:
     """Run the experiment NAME of the papers, all of them, or list them.
 
-    Each leaves a figure, a table and its settings in --out, and verdicts on what the papers say. With all, a report of
-    one page holds everything.
+    Each experiment writes a figure, a table and its settings to --out, with a verdict on each claim of the paper. "all"
+    also writes a report of one page.
     """
     from onmargin.apps import lab as run
 

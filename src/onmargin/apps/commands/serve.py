@@ -128,9 +128,9 @@ def serve(
     check: bool,
     repair: Path | None,
 ) -> None:
-    """Serve models that learn what is posted to them, with a page to watch them.
+    """Run an HTTP service whose models learn the examples posted to them.
 
-    Every example is in the journal before it is learned and acknowledged. The page is at /, the OpenAPI document at
+    Every example is in the journal before it is learned and acknowledged. The live page is at /, the OpenAPI document at
     /openapi.json.
     """
     try:
