@@ -130,7 +130,7 @@ def serve(
 ) -> None:
     """Run an HTTP service whose models learn the examples posted to them.
 
-    Every example is in the journal before it is learned and acknowledged. The live page is at /, the OpenAPI document at
+    Every example is in the journal before it is learned and acknowledged. The page is at /, the OpenAPI document at
     /openapi.json.
     """
     try:
