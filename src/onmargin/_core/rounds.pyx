@@ -224,8 +224,8 @@ def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
 def score(Geometry geometry, Rows X, out, *, bint guarded=False):
     """Fill `out`, rows of X by scores of the geometry, with the scores that predict. Several threads may do so at once.
 
-    Models that sleep have scores of 0: call `set_asleep` first. With `guarded`, X was not checked: return whether its indices
-    are valid; if not, nothing is read beyond them, and `out` is undefined.
+    Models that sleep have scores of 0: call `set_asleep` first. With `guarded`, X was not checked: return whether its
+    indices are valid; if not, nothing is read beyond them, and `out` is undefined.
     """
     check_fit(geometry, X)
     scratch = np.empty(geometry.n_scores + geometry.n_spare)
