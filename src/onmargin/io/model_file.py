@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from onmargin._core.restore import at_most, whole
-from onmargin.io._replacing import replace_file
 from onmargin.io._values import DTYPES, Reader, Writer, public_name, sha256
 
 # Incremented when new files would be misread by earlier versions of the library.
@@ -85,6 +84,8 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
     >>> again.predict([[0.9, 0.1]]).item(), again.totals_ == model.totals_
     ('spam', True)
     """
+    from onmargin.io._replacing import replace_file  # takes time that loading need not wait for
+
     replace_file(path, _pieces(*_described(model, notes)))
 
 
@@ -116,6 +117,8 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
     path : str or path-like
         The file to write.
     """
+    from onmargin.io._replacing import replace_file
+
     replace_file(path, [data])
 
 
