@@ -341,7 +341,8 @@ def as_rows(X: Any, *, guarded: bool = False) -> Rows:
     """Return the rows of a C-contiguous array or CSR matrix of float32 or float64.
 
     Nothing is copied, unless an array is not aligned, or a CSR matrix has wide, unsorted or repeated indices. A
-    malformed matrix is refused. With `guarded`, indices are not checked here: the rounds do that.
+    malformed matrix is refused. Indices are not checked with `guarded`, because the rounds do that, nor those of the
+    library's own readers (`is_canonical`).
     """
     if not hasattr(X, "indptr"):
         return Rows(X if X.flags.aligned else X.copy(), X.shape[1])
@@ -353,7 +354,7 @@ def as_rows(X: Any, *, guarded: bool = False) -> Rows:
         raise ValueError("X is not a valid CSR matrix: its indptr, indices and data do not fit together")
     values, indices = X.data[: ends[-1]], X.indices[: ends[-1]]
     rows = Rows(values, n_features, indices.astype(np.int32, copy=False), ends)
-    if guarded and indices.dtype == np.int32:
+    if indices.dtype == np.int32 and (guarded or getattr(X, "is_canonical", False)):
         return rows
     narrow = indices.dtype == np.int32 or not len(indices) or 0 <= indices.min() <= indices.max() < n_features
     if narrow and rows.is_canonical():

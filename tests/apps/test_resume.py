@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+from onmargin._core.files.checksum import add_words
 from onmargin.apps.chunks import Chunk, Digest
 from onmargin.io import load_with_notes
 from onmargin.io.svmlight import SparseRows
@@ -225,6 +226,16 @@ def test_digests_depend_on_examples_and_not_on_blocks():
         mixed._replace(weights=None),
     ]
     assert len({whole, *map(digest, others)}) == 5
+
+
+def test_checksums_are_polynomials():
+    """Their values are in checkpoints, and must stay as they are."""
+    words = np.random.default_rng(0).integers(0, 2**32, 100, np.uint32)
+    for n in range(100):
+        checksum = 7
+        for word in words[:n].tolist():
+            checksum = (checksum * 0x9E3779B97F4A7C15 + word) % 2**64
+        assert add_words(words[:n].view(np.float32), 7) == checksum
 
 
 def test_digests_of_rows_tell_them_apart_and_not_how_they_are_cut():

@@ -116,6 +116,24 @@ def test_plain_numbers_of_all_lengths(level):
     assert [v.hex() for v in values.tolist()] == [float(t).hex() for t in texts]
 
 
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_floats_are_rounded_doubles(level):
+    """Numbers at and next to the middle between two floats, where a wrong last bit of the double would matter."""
+    rng = np.random.default_rng(0)
+    floats = np.exp(rng.uniform(-9, 13, 4_000)).astype(np.float32)
+    middles = (floats.astype(float) + np.nextafter(floats, np.float32(np.inf))) / 2
+    texts = [f"{value:.{digits}f}" for value in middles.tolist() for digits in (5, 9, 12, 13)]
+    for steps in (-3, -1, 1, 3):
+        texts += [f"-{value:.12f}" for value in (middles + steps * np.spacing(middles)).tolist()]
+    texts += [f"{number}.{'5' * k}" for number in (0, 8388609, 12345678) for k in range(1, 20)]
+    text = "".join(
+        f"0 {' '.join(f'{k}:{t}' for k, t in enumerate(texts[at : at + 50], 1))}\n" for at in range(0, len(texts), 50)
+    )
+    parser = Parser(dtype=np.float32, level=level)
+    assert parser.parse(text.encode(), len(text)) is None
+    assert parser.take()[4].tolist() == [float(np.float32(t)) for t in map(float, texts)]
+
+
 @given(
     row=st.lists(st.from_regex(r"\A[0-9]{0,9}[:. ]-?[0-9.]{0,21}[eE+x]?[0-9]?\Z"), min_size=1, max_size=4).map(
         " ".join

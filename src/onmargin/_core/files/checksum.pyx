@@ -17,13 +17,18 @@ def add_words(array, uint64_t checksum=0):
     """
     cdef Py_ssize_t n = array.nbytes // 4, k
     cdef const uint32_t* x = <const uint32_t*>address(array, "fdilq", array.size)
-    cdef uint64_t b = BASE
-    cdef uint64_t b2 = b * b
-    cdef uint64_t b3 = b2 * b
-    cdef uint64_t b4 = b2 * b2
+    cdef uint64_t[8] b  # powers of the base
+    cdef uint64_t b8
+    b[0] = 1
+    for k in range(1, 8):
+        b[k] = b[k - 1] * BASE
+    b8 = b[7] * BASE
     with nogil:
-        for k in range(0, n - 3, 4):  # Horner's rule, four words at a time
-            checksum = checksum * b4 + (x[k] * b3 + x[k + 1] * b2 + x[k + 2] * b + x[k + 3])
-        for k in range(n & ~3, n):
-            checksum = checksum * b + x[k]
+        for k in range(0, n - 7, 8):  # Horner's rule, eight words at a time
+            checksum = checksum * b8 + (
+                (x[k] * b[7] + x[k + 1] * b[6]) + (x[k + 2] * b[5] + x[k + 3] * b[4])
+                + ((x[k + 4] * b[3] + x[k + 5] * b[2]) + (x[k + 6] * b[1] + x[k + 7]))
+            )
+        for k in range(n & ~7, n):
+            checksum = checksum * BASE + x[k]
     return checksum

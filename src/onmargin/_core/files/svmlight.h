@@ -1,8 +1,8 @@
 /* A fast path for svmlight features as nearly all of them are written: `12:0.25 13:-1 17:3.5`.
  *
  * That is one blank between them, indices of eight digits at most, and values without an exponent, of at most seven
- * digits before the point and 19 in all. Such features are read without a branch on the sign and almost none on how
- * many digits there are; any other feature is left to the general code.
+ * digits before the point (eight with AVX2) and 19 in all (18 for floats). Such features are read without a branch on
+ * the sign and almost none on how many digits there are; any other feature is left to the general code.
  *
  * On x86-64 CPUs with AVX2 or AVX-512, the characters that are not digits are found first, 64 at a time, so that a
  * feature does not wait for the end of the one before it (Langdale and Lemire, "Parsing gigabytes of JSON per second",
@@ -73,18 +73,20 @@ static inline int leading_digits(const char *p, uint64_t *digits) {
     return n;
 }
 
+/* 10^decimals, and its negative. */
+static const double plain_tens[][32] = {
+    {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18},
+    {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e11, -1e12, -1e13, -1e14, -1e15, -1e16, -1e17,
+     -1e18}};
+
 /* m / 10^decimals with at most 18 decimals, or the negative of it; 0 if 128 bits do not decide how it is rounded. */
-static inline int plain_decimal(uint64_t m, int decimals, int negative, double *value) {
-    static const double tens[][19] = {
-        {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18},
-        {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e11, -1e12, -1e13, -1e14, -1e15, -1e16,
-         -1e17, -1e18}};
+static inline int plain_decimal(uint64_t m, size_t decimals, size_t negative, double *value) {
     if (m <= (uint64_t)1 << 53) {
-        *value = (double)(int64_t)m / tens[negative][decimals];
+        *value = (double)(int64_t)m / plain_tens[negative][decimals];
         return 1;
     }
-    if (!decimal_round(m, -decimals, value)) return 0;
-    *value *= 1 - 2 * negative; /* a branch here makes gcc's loop twice as slow */
+    if (!decimal_round(m, -(int)decimals, value)) return 0;
+    *value *= 1 - 2 * (int)negative; /* a branch here makes gcc's loop twice as slow */
     return 1;
 }
 
@@ -107,7 +109,7 @@ static inline const char *plain_value(const char *p, double *value) {
         p = decimal_digits(p, p + 24, &m);
         decimals = (int)(p - point) - 1;
     }
-    return n + decimals <= 19 && plain_decimal(m, decimals, negative, value) ? p : start;
+    return n + decimals <= 19 && plain_decimal(m, (size_t)decimals, (size_t)negative, value) ? p : start;
 }
 
 static const char *plain_features(Plain *plain, const char *p, int64_t *last) {
@@ -191,28 +193,26 @@ MARKS_TARGET_512 __attribute__((noinline)) static void marks_find_512(Marks *mar
     marks_found(marks, p, place);
 }
 
-/* Bytes of ones from 32 on: 32 bytes from KEPT + n on are a mask of the last n. */
-static const unsigned char KEPT[64] = {[32] = 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-                                       255,        255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-                                       255,        255, 255, 255, 255, 255, 255, 255, 255, 255};
+/* Bytes of 15 from 32 on: 32 bytes from KEPT + n on keep the values of the last n digits, their lower halves. */
+static const unsigned char KEPT[64] = {[32] = 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15,
+                                       15,        15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15};
 
 /* Read two numbers at once: that of the `n_index` digits before `colon`, and that of the `n` digits before `stop`, the
  * last `decimals` of which follow a point; if `decimals` is 32, there is none. At most 8 and 19 digits are added up in
  * pairs, fours and eights, the index in the first eight bytes of 32 and the value in the last 19. */
 MARKS_TARGET static inline uint64_t two_numbers(const char *colon, size_t n_index, const char *stop, size_t n,
                                                 size_t decimals, uint64_t *value) {
-    const __m256i zeros = _mm256_set1_epi8('0'), pairs = _mm256_set1_epi16(10 | 1 << 8);
+    const __m256i pairs = _mm256_set1_epi16(10 | 1 << 8);
     const __m256i fours = _mm256_set1_epi32(100 | 1 << 16), eights = _mm256_set1_epi32(10000 | 1 << 16);
     const __m256i after = _mm256_loadu_si256((const __m256i *)(stop - 32));
     const __m256i before = _mm256_loadu_si256((const __m256i *)(stop - 33)); /* without the point */
     const __m256i behind_point = _mm256_loadu_si256((const __m256i *)(KEPT + decimals));
     const __m256i digits = _mm256_loadu_si256((const __m256i *)(KEPT + n));
     const __m128i kept = _mm_loadl_epi64((const __m128i *)(KEPT + 24 + n_index));
-    __m128i index = _mm_sub_epi8(_mm_loadl_epi64((const __m128i *)(colon - 8)), _mm256_castsi256_si128(zeros));
+    const __m128i index = _mm_and_si128(_mm_loadl_epi64((const __m128i *)(colon - 8)), kept);
     __m256i v = _mm256_xor_si256(before, _mm256_and_si256(_mm256_xor_si256(before, after), behind_point));
     uint64_t high, low;
-    v = _mm256_and_si256(_mm256_sub_epi8(v, zeros), digits);
-    v = _mm256_or_si256(v, _mm256_inserti128_si256(_mm256_setzero_si256(), _mm_and_si128(index, kept), 0));
+    v = _mm256_or_si256(_mm256_and_si256(v, digits), _mm256_zextsi128_si256(index));
     v = _mm256_madd_epi16(_mm256_maddubs_epi16(v, pairs), fours);
     v = _mm256_madd_epi16(_mm256_packus_epi32(v, v), eights);
     high = (uint64_t)_mm_cvtsi128_si64(_mm256_castsi256_si128(v));
@@ -221,11 +221,32 @@ MARKS_TARGET static inline uint64_t two_numbers(const char *colon, size_t n_inde
     return high & 0xFFFFFFFF;
 }
 
+/* The same value, rounded once more to a float. Called where it matters which way a double was rounded. */
+static __attribute__((noinline, cold)) int plain_exact_single(uint64_t m, size_t decimals, size_t negative,
+                                                              float *value) {
+    double wide;
+    if (!plain_decimal(m, decimals, negative, &wide)) return 0;
+    *value = (float)wide;
+    return 1;
+}
+
+/* With m < 2^63 rounded to a double, the quotient is at most two doubles away from the right one. This matters only next
+ * to the middle between two floats, where the 29 bits that a float lacks are a one and zeros. */
+static inline int plain_single(uint64_t m, size_t decimals, size_t negative, float *value) {
+    const double wide = (double)(int64_t)m / plain_tens[negative][decimals];
+    uint32_t bits;
+    memcpy(&bits, &wide, 4);
+    if (((bits + 2) & 0x1FFFFFFF) - 0x10000000 <= 4) return plain_exact_single(m, decimals, negative, value);
+    *value = (float)wide;
+    return 1;
+}
+
 /* The body of the functions below, with their way to find marks; `single` is that of `plain`. */
 MARKS_TARGET static inline __attribute__((always_inline)) const char *features_marked(Plain *plain, const char *p,
                                                                                       int64_t *last, int single,
                                                                                       FindMarks find) {
     Marks *const marks = &plain->marks;
+    const size_t most_digits = single ? 18 : 19;
     const int64_t first = plain->first, limit = plain->limit;
     int32_t *const indices = plain->indices;
     void *const values = plain->values;
@@ -245,33 +266,29 @@ MARKS_TARGET static inline __attribute__((always_inline)) const char *features_m
         }
         while (places_end - place >= 4) {
             const char *colon = start + place[0], *digits, *stop;
-            const size_t negative = place[1] == place[0] + 1; /* then a minus must be behind the colon */
+            const size_t negative = place[1] == place[0] + 1; /* known before colon[1], which must then be a minus */
             const uint16_t *next = place + 1 + negative;
             const size_t n_index = (size_t)(colon - p);
-            size_t n, decimals = 32;
+            size_t n, decimals = 0, behind = 32;
             int64_t index;
             uint64_t m;
-            double value;
             digits = colon + 1 + negative;
             stop = start + *next;
             n = (size_t)(stop - digits);
-            if (*colon != ':' || (colon[1] == '-') != negative || n_index - 1 > 7 || n - 1 > 6) goto done;
+            if (*colon != ':' || (colon[1] == '-') != negative || ((n_index - 1) | (n - 1)) > 7) goto done;
             if (*stop == '.') {
                 stop = start + *++next;
-                decimals = (size_t)(stop - digits) - n - 1;
+                decimals = behind = (size_t)(stop - digits) - n - 1;
                 n += decimals;
-                if (n > 19) goto done;
+                if (n > most_digits) goto done;
             }
             if (*stop != ' ' && *stop != '\n') goto done;
-            index = (int64_t)two_numbers(colon, n_index, stop, n, decimals, &m) - first;
+            index = (int64_t)two_numbers(colon, n_index, stop, n, behind, &m) - first;
             if (index <= previous || index >= limit) goto done;
-            if (!plain_decimal(m, (int)decimals & 31, (int)negative, &value)) goto done;
-            indices[k] = (int32_t)index;
-            if (single)
-                ((float *)values)[k] = (float)value;
-            else
-                ((double *)values)[k] = value;
-            k++;
+            if (single ? !plain_single(m, decimals, negative, (float *)values + k)
+                       : !plain_decimal(m, decimals, negative, (double *)values + k))
+                goto done;
+            indices[k++] = (int32_t)index;
             previous = index;
             place = next + 1;
             p = stop;
