@@ -111,6 +111,13 @@ def test_mappings_other_than_dicts():
     assert read([UserDict(a=2)], Names()) == [{0: 2.0}]
 
 
+@pytest.mark.parametrize(
+    "value", [3, -7, 2**53 + 1, -(2**63), 2**63, 2**100 + 1, True, np.int64(5), np.True_, np.int8(3)]
+)
+def test_values_of_every_type_count_as_their_float(value):
+    assert read([{"a": value}], Names()) == [{0: float(value)}]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("row", "message"),

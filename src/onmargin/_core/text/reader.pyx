@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from cpython.bool cimport PyBool_Check
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.dict cimport PyDict_Next, PyDict_Size
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyObject, PyTypeObject, Py_TYPE
 from libc.math cimport isfinite, isnan
 from libc.stdint cimport int32_t, int64_t
@@ -38,16 +40,22 @@ cdef object FLOAT64 = np.float64, FLOAT32 = np.float32, INT64 = np.int64, BOOL =
 
 
 cdef inline bint is_quick(PyObject* value, double* number) noexcept:
-    """Whether a value is a number that takes no call to read, which is then set."""
+    """Whether a value is a number of a common type, which is then set."""
     cdef PyTypeObject* kind = Py_TYPE(<object>value)
+    cdef int overflow = 0
     if PyFloat_CheckExact(<object>value) or kind == <PyTypeObject*>FLOAT64:
         number[0] = PyFloat_AS_DOUBLE(<object>value)
+    elif PyLong_CheckExact(<object>value):
+        number[0] = <double>PyLong_AsLongLongAndOverflow(<object>value, &overflow)
+        return overflow == 0
     elif kind == <PyTypeObject*>FLOAT32:
         number[0] = (<Float32Scalar*>value).value
     elif kind == <PyTypeObject*>INT64:
         number[0] = <double>(<Int64Scalar*>value).value
     elif kind == <PyTypeObject*>BOOL:
         number[0] = (<BoolScalar*>value).value
+    elif PyBool_Check(<object>value):
+        number[0] = <object>value is True
     else:
         return False
     return True
@@ -216,7 +224,7 @@ cdef class Reader:
             if self.next_feature == last:
                 raise RuntimeError("an example changed while it was read")
             if PyUnicode_CheckExact(<object>key) and is_quick(value, &number):
-                if isfinite(number) and not single:
+                if isfinite(<float>number) if single else isfinite(number):
                     if number != 0 or self.zeros:
                         self.next_feature.name, self.next_feature.value = key, number
                         self.next_feature += 1
