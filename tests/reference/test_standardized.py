@@ -1,6 +1,7 @@
 """Rows standardized online, and learners whose averaged weights are evaluated."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -51,15 +52,16 @@ def test_rows_are_those_of_the_twin(container, dtype):
 
 
 @every_type
+@pytest.mark.parametrize("centered", [False, True])
 @given(
     X=arrays(np.float32, (12, 3), elements=st.sampled_from([np.nan, 0, 1, 1, 1, -2, 2.5, 100])),
     signs=arrays(np.int8, 12, elements=st.sampled_from([-1, 1])),
 )
-def test_entries_are_those_of_the_twin(dtype, X, signs):
+def test_entries_are_those_of_the_twin(dtype, centered, X, signs):
     """Records have gaps, zeros, constant features and late features."""
     X, y = X.astype(dtype), signs.astype(np.float64)
-    twin = standardized_entries(X.astype(np.float64))
-    one = learner(3, dtype, kind=StandardizedEntries, bias=0.5)
+    twin = standardized_entries(X.astype(np.float64), centered=centered)
+    one = learner(3, dtype, kind=partial(StandardizedEntries, centered=centered), bias=0.5)
     other = Learner(Binary(), Projection(cap=1.0), Euclidean(3, 1, np.float64, bias=0.5))
     for t, x in enumerate(X):
         places = np.flatnonzero(~np.isnan(x))
@@ -82,6 +84,21 @@ def test_records_without_gaps_equal_rows():
     weights = [one.geometry.plain(*one.geometry.inner.mean()) for one in (dense, entries)]
     np.testing.assert_allclose(weights[0][0], weights[1][0], rtol=1e-12)
     np.testing.assert_allclose(weights[0][1], weights[1][1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("centered", [False, True])
+def test_weights_for_records_with_categories(centered):
+    """A frequent category, a rare one, a number, and a number that is often missing."""
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.random(400) < 0.3, random.random(400) < 0.005, random.normal(5, 2, (400, 2))]) * 1.0
+    stored = np.column_stack([X[:, :2] > 0, np.ones(400, bool), random.random(400) < 0.5])
+    ends = np.append(0, stored.sum(axis=1).cumsum())
+    rows = as_rows(csr_matrix((X[stored], np.nonzero(stored)[1], ends), shape=X.shape))
+    one = learner(4, kind=partial(StandardizedEntries, centered=centered), bias=0.3)
+    one.learn(rows, np.where(X[:, 0] + X[:, 2] > 5, 1.0, -1.0))
+    weights, intercept = one.geometry.plain(*one.geometry.inner.mean())
+    filled = np.where(stored, X, one.geometry.filling())
+    np.testing.assert_allclose(filled @ weights.T + intercept, one.scores(rows), rtol=1e-8, atol=1e-10)
 
 
 @given(

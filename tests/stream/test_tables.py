@@ -48,6 +48,20 @@ def test_an_expert_learns_the_same_from_dicts_and_arrays(name, y, dtype):
     assert of_dicts.totals_[lost] <= 1.15 * of_rows.totals_[lost]
 
 
+def test_linear_experts_learn_from_categories_as_from_columns_of_indicators():
+    codes = (4 * np.random.default_rng(0).random((600, 8)) ** 2).astype(int)  # some categories are frequent
+    indicators = (codes[:, :, None] == np.arange(4)).reshape(600, 32).astype(float)
+    labels = indicators @ np.random.default_rng(2).normal(size=32) > 0.5
+    values = [{f"column {j}": f"category {code}" for j, code in enumerate(row)} for row in codes]
+    of_dicts = stream.AutoClassifier(experts="linear").learn_many(values, labels.astype(int).tolist())
+    of_rows = onmargin.AutoClassifier(experts="linear").partial_fit(indicators, labels)
+    both = (model.experts_ for model in (of_dicts, of_rows))
+    one, other = (dict(zip(standing.names, standing.mistakes, strict=True)) for standing in both)
+    standardized = [name for name in other if "standardized" in name]
+    assert sum(map(one.get, standardized)) <= 1.1 * sum(map(other.get, standardized))
+    assert of_dicts.totals_.mistakes <= 1.05 * of_rows.totals_.mistakes
+
+
 def test_river_equals_streams():
     model = river.AutoClassifier()
     for x, y in zip(records(X), LABELS.tolist(), strict=True):

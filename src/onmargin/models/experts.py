@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from math import inf
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,7 @@ class Expert(NamedTuple):
     step: Step
     standardized: bool = False
     averaged: bool = False
+    nonlinear: bool = False
     curve: float = 0.0
     tests: int = 0
     neighbors: bool = False
@@ -64,6 +66,11 @@ class Expert(NamedTuple):
     most_features: float = inf
     level: bool = False
     forgets: bool = False  # whether it discounts earlier examples, to follow drift
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether it depends on distances between rows, to which all categories contribute the same."""
+        return bool(self.curve or self.neighbors)
 
     @property
     def max_names(self) -> float:
@@ -92,12 +99,15 @@ class Expert(NamedTuple):
     def on_waves(self, curve: float) -> "Expert":
         name = f"{self.name}, curved {curve:g}"
         kind = partial(_on_waves, self.kind, curve)
-        return self._replace(name=name, kind=kind, standardized=True, curve=curve, most_features=MOST_CURVED)
+        return self._nonlinear(name, kind)._replace(standardized=True, curve=curve)
 
     def on_ferns(self, tests: int) -> "Expert":
         name = f"{self.name}, ferns of {tests} tests"
         kind = partial(_on_ferns, self.kind, tests)
-        return self._replace(name=name, kind=kind, standardized=True, tests=tests, most_features=MOST_CURVED)
+        return self._nonlinear(name, kind)._replace(standardized=True, tests=tests)
+
+    def _nonlinear(self, name: str, kind: Kind) -> "Expert":
+        return self._replace(name=name, kind=kind, nonlinear=True, most_features=MOST_CURVED)
 
     def as_average(self) -> "Expert":
         return self._replace(name=f"{self.name}, averaged", step=Step(), averaged=True)
@@ -117,7 +127,7 @@ class Experts(NamedTuple):
     unnamed: tuple[str, ...] = ()
 
     def linear(self) -> "Experts":
-        return self._without(lambda expert: expert.curve or expert.tests or expert.neighbors or expert.forest)
+        return self._without(attrgetter("nonlinear"))
 
     def without_forgetting(self) -> "Experts":
         return self._without(attrgetter("forgets"))
@@ -188,6 +198,7 @@ _NEIGHBORS = Expert(
     "indicators",
     Residual(),
     standardized=True,
+    nonlinear=True,
     neighbors=True,
     most_features=MOST_CURVED,
     forgets=True,  # all but the last rows
@@ -198,6 +209,7 @@ _FOREST = Expert(
     _forest,
     "indicators",
     Residual(),
+    nonlinear=True,
     forest=True,
     most_features=MOST_CURVED,
     forgets=True,  # all but the last rows
@@ -261,10 +273,10 @@ CLASSIFIERS = Experts(
         _MILD_TRACKER.on_standardized(),
         _PLAIN.on_standardized(),
         _RIDGE.on_standardized(),
-        _FREE_RIDGE.on_waves(0.3),
-        _FREE_RIDGE.on_waves(1.0),
         _FAST_LOGISTIC.on_ferns(5),
         _FAST_LOGISTIC.on_ferns(7),
+        _FREE_RIDGE.on_waves(0.3),
+        _FREE_RIDGE.on_waves(1.0),
         _NEIGHBORS,
     ),
     earlier=(
@@ -344,24 +356,39 @@ def kinds_of(experts: Sequence[Expert], entries: int = 0) -> list[Kind]:
     `entries` is passed to curved experts.
     """
     plain: list[Kind] = []
-    units: list[Kind] = []
+    units: list[tuple[Kind, bool]] = []
     for expert, follower in zip(experts, [*experts[1:], None], strict=True):
         if not expert.averaged:
             averaged = follower is not None and follower.averaged
             kind = partial(expert.kind, entries=entries) if expert.curve else expert.kind
             kind = partial(with_average, kind) if averaged else kind
-            (units if expert.standardized else plain).append(kind)
+            if expert.standardized:
+                units.append((kind, expert.by_distance))
+            else:
+                plain.append(kind)
     return [*plain, partial(_on_standardized, units)] if units else plain
 
 
-def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometry:
-    """Return the geometries of experts on standardized rows; those in double precision widen rows that are single."""
+def _on_standardized(units: list[tuple[Kind, bool]], *sizes: Any, **settings: Any) -> Geometry:
+    """Return the geometries of experts on standardized rows, given for each whether it depends on distances."""
+    if not settings["sparse"]:
+        return Standardized(_together([kind for kind, _ in units], *sizes, **settings))
+    groups = [(by_distance, [kind for kind, _ in some]) for by_distance, some in groupby(units, itemgetter(1))]
+    return joined(
+        [
+            StandardizedEntries(_together(kinds, *sizes, **settings), centered=not by_distance)
+            for by_distance, kinds in groups
+        ]
+    )
+
+
+def _together(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometry:
+    """Return one geometry of several; those in double precision widen rows that are single."""
     made: list[Geometry] = []
     for kind in kinds:
         one = kind(*sizes, **settings)
         made.append(one if one.dtype == sizes[-1] else Widened(one))
-    inner = joined(packed_columns(made))
-    return StandardizedEntries(inner) if settings["sparse"] else Standardized(inner)
+    return joined(packed_columns(made))
 
 
 def steps_of(experts: Sequence[Expert]) -> Step:

@@ -29,22 +29,29 @@ def running_standardization(X: Matrix) -> Matrix:
     return Z
 
 
-def standardized_entries(X: Matrix) -> Matrix:
+def standardized_entries(X: Matrix, *, centered: bool = False) -> Matrix:
     """Standardize records with missing values (NaN), each feature by its values in the rows before.
 
-    Missing values become 0, the mean. A feature that so far had a single nonzero value, and not in all rows, is divided
-    by the size of that value; a new feature becomes its sign. With n earlier values, results are clipped to
-    [-sqrt(n), sqrt(n)].
+    Missing values become 0, the mean. A feature that so far had a single nonzero value, and not in all rows, is an
+    indicator, which is divided by the size of that value; a new feature becomes its sign. With n earlier values,
+    results are clipped to [-sqrt(n), sqrt(n)]. If `centered`, indicators are 0 where they are missing, and
+    then standardized, but those in less than 1/64 of the rows are not centered, and have the deviation of one in 1/64.
     """
     Z = np.zeros_like(X)
     for t in range(1, len(X)):
-        for j in np.flatnonzero(~np.isnan(X[t])):
+        for j in range(X.shape[1]):
             x, before = X[t, j], X[:t, j][~np.isnan(X[:t, j])]
             n = len(before)
-            if n == 0:
+            indicates = 0 < n < t and (before == before[0]).all() and before[0] != 0
+            if indicates:
+                size, p, q = abs(before[0]), n / t, max(n / t, 1 / 64)
+                Z[t, j] = np.clip(np.nan_to_num(x) / size, -np.sqrt(n), np.sqrt(n))
+                if centered:
+                    Z[t, j] = (Z[t, j] - np.sign(before[0]) * p * (p >= 1 / 64)) / np.sqrt(q * (1 - q))
+            elif np.isnan(x):
+                continue
+            elif n == 0:
                 Z[t, j] = np.sign(x)
-            elif (before == before[0]).all() and n < t and before[0] != 0:
-                Z[t, j] = np.clip(x / abs(before[0]), -np.sqrt(n), np.sqrt(n))
             else:
                 Z[t, j] = running_standardization(np.array([*before, x])[:, None])[-1, 0]
     return Z

@@ -5,7 +5,8 @@ import numpy as np
 from onmargin._core.restore import fill, whole, zeros
 
 from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY, fabs, sqrt
+from libc.math cimport INFINITY, copysign, fabs, sqrt
+from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from onmargin._core.geometries.changed cimport Changed
@@ -17,6 +18,10 @@ from onmargin._core.rows cimport Row, address
 ctypedef fused real:
     float
     double
+
+# Indicators that are in fewer rows are not centered, so that rows with many of them stay sparse: the standardized value
+# of one that is absent would be at least -0.126. Their unit is the deviation of an indicator with this frequency.
+cdef double RARE = 1 / 64.0
 
 
 cdef struct Moments:
@@ -134,21 +139,39 @@ cdef struct Presences:
     double rows
 
 
-cdef double in_units(double x, Py_ssize_t j, const Presences* seen) noexcept nogil:
-    """Return the standardized value of feature j of a record, clipped at sqrt(n_j).
+cdef inline bint is_indicator(Py_ssize_t j, const Presences* seen) noexcept nogil:
+    """Whether feature j has had a single value, which is not in all rows, as a category has."""
+    return 0 < seen.n[j] < seen.rows and seen.v[j] <= METRIC_SMALLEST_SPREAD and seen.m[j] != 0
 
-    A feature with several values so far is standardized by them. One with a single value that is not in all rows
-    is an indicator, such as a category: its unit is that value. A new feature is one, too.
+
+cdef inline double center_of(Py_ssize_t j, const Presences* seen) noexcept nogil:
+    """Return the mean of indicator j over all rows, in units of the size of its value; 0 if it is rare."""
+    return copysign(seen.n[j] / seen.rows, seen.m[j]) if seen.n[j] >= RARE * seen.rows else 0
+
+
+cdef inline double deviation_of(Py_ssize_t j, const Presences* seen) noexcept nogil:
+    """Return the deviation of indicator j over all rows, in the same units."""
+    cdef double p = max(seen.n[j] / seen.rows, RARE)
+    return sqrt(p * (1 - p))
+
+
+cdef double in_units(double x, Py_ssize_t j, const Presences* seen, bint centered) noexcept nogil:
+    """Return the standardized value of feature j of a record, clipped at sqrt(n_j) deviations or units.
+
+    A feature with several values so far is standardized by them. The unit of an indicator is the size of its value; if
+    indicators are `centered`, it is standardized by its values in all rows. A new feature is an indicator.
     """
     cdef double n = seen.n[j], m = seen.m[j], v = seen.v[j], z, most = sqrt(n)
+    cdef bint indicates = is_indicator(j, seen)
     if n == 0:
         return 0 if x == 0 or seen.rows == 0 else 1 if x > 0 else -1
-    if v <= METRIC_SMALLEST_SPREAD and n < seen.rows and m != 0:
+    if indicates:
         z = x / fabs(m)
     else:
         z = (x - m) / sqrt((v if v > METRIC_SMALLEST_SPREAD else METRIC_SMALLEST_SPREAD) * (1 / n))
     z = z if z < most else most  # also for NaN, if numbers overflowed
-    return z if z > -most else -most
+    z = z if z > -most else -most
+    return (z - center_of(j, seen)) / deviation_of(j, seen) if indicates and centered else z
 
 
 cdef void count_present(double x, Py_ssize_t j, Presences* seen) noexcept nogil:
@@ -159,11 +182,29 @@ cdef void count_present(double x, Py_ssize_t j, Presences* seen) noexcept nogil:
     seen.v[j] = min(seen.v[j] + d * d * (before * part), DBL_MAX)
 
 
-cdef void change_entries(const Row* x, const Presences* seen, real* out) noexcept nogil:
+cdef void change_entries(const Row* x, const Presences* seen, bint centered, real* out) noexcept nogil:
     cdef const real* values = <const real*>x.values
     cdef Py_ssize_t k
     for k in range(x.n):
-        out[k] = <real>in_units(values[k], k if x.indices == NULL else x.indices[k], seen)
+        out[k] = <real>in_units(values[k], k if x.indices == NULL else x.indices[k], seen, centered)
+
+
+cdef Py_ssize_t add_absent(const Row* x, const Presences* seen, Py_ssize_t n_features, int32_t* indices,
+                           uint8_t* present, real* out) noexcept nogil:
+    """Set the indices of all entries, and add those of centered indicators that are absent; return their number."""
+    cdef Py_ssize_t k, j, n = x.n
+    cdef double center
+    memset(present, 0, n_features)
+    for k in range(x.n):
+        indices[k] = <int32_t>k if x.indices == NULL else x.indices[k]
+        present[indices[k]] = 1
+    for j in range(n_features):
+        if not present[j] and is_indicator(j, seen):
+            center = center_of(j, seen)
+            if center != 0:
+                indices[n], out[n] = <int32_t>j, <real>(-center / deviation_of(j, seen))
+                n += 1
+    return n
 
 
 cdef void count_entries(const Row* x, Presences* seen, const real* values) noexcept nogil:
@@ -178,25 +219,36 @@ cdef class StandardizedEntries(Changed):
 
     It is for records of a table, in which an absent feature is a missing value: it counts as its mean, which is 0,
     and changes no mean. A stored zero is a value. If rows have all features, the result is that of `Standardized`.
+
+    An indicator is a feature with a single value that is not in all rows, as the features made of categories are. It is
+    0 where it is absent. If `centered`, its mean over all rows is subtracted, unless it is RARE, and the result is
+    divided by its deviation: then rows also have entries for absent indicators.
     """
 
     cdef readonly object counts, means, spreads
-    cdef object owner
+    cdef readonly bint centered
+    cdef tuple owners
     cdef Presences seen
     cdef bint single
+    cdef int32_t* indices
+    cdef uint8_t* present
 
-    def __init__(self, Geometry inner):
-        self.inner = inner
+    def __init__(self, Geometry inner, bint centered=False):
+        self.inner, self.centered = inner, centered
         self.n_features, self.dtype = inner.n_features, inner.dtype
         self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
         self.single = self.dtype.itemsize == 4
-        self.n_spare = inner.n_spare + self.n_features
+        self.n_spare = inner.n_spare + 3 * self.n_features  # values, indices and flags
         self.counts, self.means, self.spreads = (zeros(self.n_features) for _ in range(3))
         self.seen.n = <double*>address(self.counts, "d", self.n_features, writable=True)
         self.seen.m = <double*>address(self.means, "d", self.n_features, writable=True)
         self.seen.v = <double*>address(self.spreads, "d", self.n_features, writable=True)
-        self.owner = zeros(self.n_features, self.dtype)
-        self.row.values = address(self.owner, "fd", self.n_features, writable=True)
+        self.owners = (
+            zeros(self.n_features, self.dtype), zeros(self.n_features, np.int32), zeros(self.n_features, np.uint8)
+        )
+        self.row.values = address(self.owners[0], "fd", self.n_features, writable=True)
+        self.indices = <int32_t*>address(self.owners[1], "i", self.n_features, writable=True)
+        self.present = <uint8_t*>address(self.owners[2], "B", self.n_features, writable=True)
 
     @property
     def rows(self):
@@ -204,7 +256,7 @@ cdef class StandardizedEntries(Changed):
         return int(self.seen.rows)
 
     def __reduce__(self):
-        return type(self), (self.inner,), {"rows": self.rows, **self.moments()}
+        return type(self), (self.inner, bool(self.centered)), {"rows": self.rows, **self.moments()}
 
     def moments(self):
         """The statistics of each feature."""
@@ -217,7 +269,7 @@ cdef class StandardizedEntries(Changed):
 
     def alike(self, Geometry inner):
         """Return the same statistics in front of another geometry, which may have fewer or more features."""
-        other = type(self)(inner)
+        other = type(self)(inner, self.centered)
         shared = min(self.n_features, inner.n_features)
         other.__setstate__({
             "rows": self.rows,
@@ -241,18 +293,41 @@ cdef class StandardizedEntries(Changed):
 
     def plain(self, weights, intercept):
         """Return the weights and intercepts for original rows, with missing values replaced by `filling`."""
+        cdef Py_ssize_t j
         varied = self.varied()
-        unit = np.where(varied, np.sqrt(np.where(varied, self.spreads, 1) / np.maximum(self.counts, 1)), self.means)
-        there = varied | ((self.counts < self.seen.rows) & (self.means != 0))
-        weights = weights * there / np.where(there, np.abs(unit), 1)
-        return weights.astype(self.dtype), intercept - weights @ self.filling()
+        unit, center = np.sqrt(self.spreads / np.maximum(self.counts, 1)), np.where(varied, self.means, 0)
+        for j in np.flatnonzero(~varied):
+            unit[j] = fabs(self.seen.m[j]) if is_indicator(j, &self.seen) else INFINITY
+            if self.centered and is_indicator(j, &self.seen):
+                center[j] = unit[j] * center_of(j, &self.seen)
+                unit[j] *= deviation_of(j, &self.seen)
+        weights = weights / unit
+        return weights.astype(self.dtype), intercept - weights @ center
 
     cdef void change(self, const Row* x, Row* out) noexcept nogil:
+        self.write(x, out, self.indices, self.present)
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        cdef Row row = self.row
+        cdef double* room = spare + self.n_scores + self.inner.n_spare
+        row.values = room
+        self.write(x, &row, <int32_t*>(room + self.n_features), <uint8_t*>(room + 2 * self.n_features))
+        self.inner.mean_scores(&row, s, spare)
+
+    cdef void write(self, const Row* x, Row* out, int32_t* indices, uint8_t* present) noexcept nogil:
+        """Set the entries of a standardized row; there is room for their indices and for one flag per feature."""
         out.indices, out.n, out.ahead = x.indices, x.n, x.ahead
         if self.single:
-            change_entries(x, &self.seen, <float*>out.values)
+            change_entries(x, &self.seen, self.centered, <float*>out.values)
         else:
-            change_entries(x, &self.seen, <double*>out.values)
+            change_entries(x, &self.seen, self.centered, <double*>out.values)
+        if not self.centered:
+            return
+        if self.single:
+            out.n = add_absent(x, &self.seen, self.n_features, indices, present, <float*>out.values)
+        else:
+            out.n = add_absent(x, &self.seen, self.n_features, indices, present, <double*>out.values)
+        out.indices, out.ahead = indices, out.n
 
     cdef void take_in(self, const Row* x) noexcept nogil:
         if self.single:
