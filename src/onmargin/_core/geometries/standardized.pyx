@@ -193,17 +193,15 @@ cdef Py_ssize_t add_absent(const Row* x, const Presences* seen, Py_ssize_t n_fea
                            uint8_t* present, real* out) noexcept nogil:
     """Set the indices of all entries, and add those of centered indicators that are absent; return their number."""
     cdef Py_ssize_t k, j, n = x.n
-    cdef double center
+    cdef double least = RARE * seen.rows
     memset(present, 0, n_features)
     for k in range(x.n):
         indices[k] = <int32_t>k if x.indices == NULL else x.indices[k]
         present[indices[k]] = 1
     for j in range(n_features):
-        if not present[j] and is_indicator(j, seen):
-            center = center_of(j, seen)
-            if center != 0:
-                indices[n], out[n] = <int32_t>j, <real>(-center / deviation_of(j, seen))
-                n += 1
+        if seen.n[j] >= least and not present[j] and is_indicator(j, seen):
+            indices[n], out[n] = <int32_t>j, <real>(-center_of(j, seen) / deviation_of(j, seen))
+            n += 1
     return n
 
 
