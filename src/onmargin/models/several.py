@@ -116,7 +116,7 @@ class Standing:
         notes = [f"C is in units of {number(self.unit)}"] if self.unit != 1 else []
         if not np.isnan(self.regret_bound):
             mixed, most = number(self.mixed_loss), number(self.regret_bound)
-            notes.append(f"weighted loss {mixed}, at most {most} more than the least")
+            notes.append(f"weighted loss {mixed}, at most {most} above the best model")
         return "\n".join([text_table(self._columns()), *notes])
 
     def _repr_html_(self) -> str:
