@@ -150,9 +150,9 @@ class Learner(Part, Generic[SomeGeometry]):
         rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace)
 
     def learn_unchecked(self, X: Rows, y: Vector) -> None:
-        """Play one round per row of an unchecked X, with plain weights.
+        """Play one round per row of an unchecked X, with plain weights; targets may also be unchecked numbers.
 
-        An invalid row raises `UnsoundRowError`, and the caller must drop what was learned.
+        An invalid row or target raises `UnsoundRowError`, and the caller must drop what was learned.
         """
         if not rounds.play(self.task, self.step, self.geometry, self._totals, X, y, guarded=True):
             raise UnsoundRowError

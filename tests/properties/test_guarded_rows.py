@@ -1,8 +1,10 @@
 """Large X is checked row by row while it is learned, with the same result as checks beforehand."""
 
+import warnings
 from copy import deepcopy
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -78,6 +80,82 @@ def test_a_call_with_a_bad_row_changes_nothing(name, is_sparse, bad):
         model.partial_fit(spoiled, y)
     assert anatomy(vars(model)) == before
     np.testing.assert_array_equal(weights, model.coef_)  # arrays that were read before have not changed
+
+
+class Subclass(np.ndarray):
+    """An array that scikit-learn converts to a plain one."""
+
+
+# What scikit-learn refuses, converts or warns about: X and y of a call, from valid ones.
+UNUSUAL = {
+    "fewer features": lambda X, y: (X[:, :-1], y),
+    "no row": lambda X, y: (X[:0], y[:0]),
+    "no feature": lambda X, y: (X[:, :0], y),
+    "one dimension": lambda X, y: (X[0], y),
+    "three dimensions": lambda X, y: (X[None], y),
+    "another type": lambda X, y: (X.astype(np.int64), y),
+    "another byte order": lambda X, y: (X.astype(X.dtype.newbyteorder()), y),
+    "columns first": lambda X, y: (np.asfortranarray(X), y),
+    "a list": lambda X, y: (X.tolist(), y.tolist()),
+    "a subclass": lambda X, y: (X.view(Subclass), y.view(Subclass)),
+    "a frame": lambda X, y: (pd.DataFrame(X).rename(columns=str), pd.Series(y)),
+    "sparse, by columns": lambda X, y: (sparse.csc_array(X), y),
+    "sparse, one dimension": lambda X, y: (sparse.csr_array(X)[0], y),
+    "no target": lambda X, y: (X, None),
+    "fewer targets": lambda X, y: (X, y[:-1]),
+    "a column of targets": lambda X, y: (X, y[:, None]),
+    "two columns of targets": lambda X, y: (X, np.stack([y, y], axis=1)),
+    "every other target": lambda X, y: (X, np.repeat(y, 2)[::2]),
+    "objects": lambda X, y: (X, y.astype(object)),
+    "texts": lambda X, y: (X, y.astype(str)),
+    "bytes": lambda X, y: (X, y.astype("S")),
+    "complex targets": lambda X, y: (X, y + 0j),
+    "float32 targets": lambda X, y: (X, y.astype(np.float32)),
+    "a missing target": lambda X, y: (X, np.append(y[:-1], np.nan)),
+    "an infinite target": lambda X, y: (X, np.append(y[:-1], -np.inf)),
+    "a large target": lambda X, y: (X, np.append(y[:-1], 1e300)),
+}
+
+
+def outcome(model, X, y):
+    """Return the error and the warnings of a call, and the model after it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        error = None
+        try:
+            model.partial_fit(X, y)
+            model.predict(X)
+        except (TypeError, ValueError) as raised:
+            error = type(raised), str(raised)
+    return error, [(kind.category, str(kind.message)) for kind in caught], anatomy(vars(model))
+
+
+@pytest.mark.parametrize("named", [None, False, True], ids=["first", "later", "later, with names"])
+@pytest.mark.parametrize("name", ["two classes", "numbers"])
+@pytest.mark.parametrize("unusual", UNUSUAL)
+def test_nothing_unusual_skips_the_validation(unusual, name, named, monkeypatch):
+    model, classes = deepcopy(MODELS[name])
+    X, y = examples(classes, is_sparse=False, dtype=np.float32)
+    if named is not None:
+        model.partial_fit(pd.DataFrame(X).rename(columns=str) if named else X, y)
+    given = UNUSUAL[unusual](X, y)
+    copy = deepcopy(model)
+    found = outcome(model, *given)
+    monkeypatch.setattr(_estimator, "GUARDED_BYTES", 1 << 40)
+    assert found == outcome(copy, *given)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_what_scikit_learn_would_not_change_skips_it(name, is_sparse, monkeypatch):
+    model, classes = deepcopy(MODELS[name])
+    X, y = examples(classes, is_sparse=is_sparse)
+    if name != "variances":  # whose rows are checked beforehand
+        monkeypatch.delattr(_estimator, "validate_data")
+    for _ in range(2):
+        model.partial_fit(X, y)
+        assert model.n_features_in_ == FEATURES
+    model.predict(X)
 
 
 def test_unsorted_indices_are_sorted():
@@ -244,17 +322,22 @@ def test_the_short_round_is_the_round(task, cap, damping, is_sparse, average):
     from onmargin._core.steps.step import Projection
     from onmargin._core.tasks import task as tasks
 
-    class Other(Projection):
+    known = getattr(tasks, task)
+
+    class OtherStep(Projection):
         """The same step, for which there is no short round."""
+
+    class OtherTask(known):
+        """The same task, which the round calls like any other."""
 
     X, y = examples(None, is_sparse=is_sparse)
     target = np.sign(y) if task == "Binary" else y
     weight = np.random.default_rng(1).uniform(0.1, 2, N)
     found = []
-    for step in Projection, Other:
-        asked = tasks.Binary() if task == "Binary" else tasks.Regression(0.1)
+    for kind, step in (known, Projection), (known, OtherStep), (OtherTask, Projection), (OtherTask, OtherStep):
+        asked = kind() if task == "Binary" else kind(0.1)
         geometry = Euclidean(FEATURES, 1, np.float64, sparse=is_sparse, bias=np.nan, average=average)
         learner = Learner(asked, step(cap, damping), geometry)
         learner.learn(as_rows(X), target, weight)
         found.append((learner.totals, geometry.clock, *(array.tolist() for array in geometry.arrays().values())))
-    assert found[0] == found[1]
+    assert found == 4 * [found[0]]

@@ -5,14 +5,15 @@ from copy import copy
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, isfinite
+from libc.float cimport DBL_MAX, FLT_MAX
+from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int32_t
 
 from onmargin._core.geometries.geometry cimport Geometry, measure, move, scores
 from onmargin._core.round cimport HalfSpace, Round, finite
 from onmargin._core.rows cimport Row, Rows, Vec, address, vec_for
 from onmargin._core.steps.step cimport Step, solve
-from onmargin._core.tasks.task cimport Task
+from onmargin._core.tasks.task cimport Task, constrain
 
 
 # A round with a larger gain moves nothing: its step times the number of rounds must be finite, for averages.
@@ -110,7 +111,7 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
     calibrate(task, geometry, totals, r)           # with its probability
     measure(geometry, r)
     stage.clear()
-    task.constrain(r)                            # suffer the loss
+    constrain(task, r)                           # suffer the loss
     if r.loss > 0 or step.eager:                 # otherwise passive
         gain = solve(step, r, geometry)
         if 0 < gain < MOST_GAIN:                 # aggressive, unless the numbers overflow
@@ -154,15 +155,17 @@ def play(
     With `trials`, trial i is the rows from trials[i] up to trials[i + 1], and weights and order refer to trials. With
     `targets`, its target is the numbers of y from targets[i] up to targets[i + 1].
 
-    With `guarded`, for plain weights and one row per trial, X was not checked. Each row is checked as it is learned: a
-    row that is not finite has a norm that is not. Return whether all were valid; if not, the first invalid one ended
-    the loop, and the caller must drop everything that was learned.
+    With `guarded`, for plain weights and one row per trial, X and the numbers in y were not checked. Each row is
+    checked as it is learned: a row that is not finite has a norm that is not, and a target must fit the type of the
+    weights. Return whether all were valid; if not, the first invalid one ended the loop, and the caller must drop
+    everything that was learned.
     """
     check_fit(geometry, X)
     cdef Stage stage = Stage(geometry, step, trials)
     cdef Round* r = &stage.r
     cdef const Vec* vec = vec_for(X.itemsize)
     cdef bint sound = True
+    cdef double most = FLT_MAX if X.itemsize == 4 else DBL_MAX
     task.reserve(stage.n_rows, geometry.n_scores)
     set_asleep(task, geometry)
     if trials is not None:
@@ -191,7 +194,9 @@ def play(
             r.y = target + (i if target_of == NULL else target_of[i])     # and y_t
             if target_of != NULL:
                 r.n_y = target_of[i + 1] - target_of[i]
-            if guarded and r.x.indices != NULL and not vec.is_canonical(r.x, X.n_features):
+            if guarded and not (
+                fabs(r.y[0]) <= most and (r.x.indices == NULL or vec.is_canonical(r.x, X.n_features))
+            ):
                 sound = False
                 break
             play_round(task, step, geometry, totals, stage)

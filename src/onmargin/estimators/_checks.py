@@ -13,11 +13,15 @@ from onmargin._checks import check_classes, check_labels, plain
 from onmargin.learner import Vector
 
 
+def is_vector(value: Any) -> bool:
+    """Return whether the rounds can read a value as it is: a contiguous vector of float64."""
+    return type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1 and value.flags.c_contiguous
+
+
 def check_numbers(value: Any, name: str, dtype: DTypeLike = np.float64) -> Vector:
     """Return finite numbers, none too large for weights of type `dtype`."""
     most = float(np.finfo(dtype).max)
-    quick = type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1 and value.flags.c_contiguous
-    if quick and value.max(initial=0) <= most and value.min(initial=0) >= -most:  # which NaN is not
+    if is_vector(value) and value.max(initial=0) <= most and value.min(initial=0) >= -most:  # which NaN is not
         return value  # type: ignore[no-any-return]
     try:
         numbers: Vector = check_array(

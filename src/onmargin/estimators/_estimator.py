@@ -27,7 +27,7 @@ from onmargin._core.turns import TakingTurns
 from onmargin._late import fit_shards
 from onmargin._warnings import warn_caller, warn_of_margin
 from onmargin.estimators._batch import reach_target
-from onmargin.estimators._checks import live, table_remedy, target_remedy
+from onmargin.estimators._checks import is_vector, live, table_remedy, target_remedy
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, UnsoundRowError, Vector, as_rows
 from onmargin.models.compatible import several
@@ -46,8 +46,10 @@ DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 GUARDED_BYTES, GUARDED_RATIO = 1 << 20, 4
 
 
-def is_clean(y: NDArray[Any]) -> bool:
-    """Return whether an array holds what targets may be, without missing values."""
+def are_targets(y: Any, n_rows: int) -> bool:
+    """Return whether y is an array with one target per row, none missing, which scikit-learn would not change."""
+    if type(y) is not np.ndarray or y.shape != (n_rows,):
+        return False
     return y.dtype.kind in "biuU" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
 
 
@@ -328,13 +330,16 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return X.dtype in plan.dtypes
 
     def _is_large(self, X: Any) -> bool:
-        """Return whether X is read without a copy, and is so large that a separate pass over its numbers costs time."""
+        """Return whether X is read without a copy, and is so large that a separate pass over its numbers costs time.
+
+        It must have no feature names to compare, either: neither its own nor those of the fitted model.
+        """
         if type(X) is np.ndarray:
             if X.nbytes < GUARDED_BYTES or X.ndim != 2 or not (X.flags.c_contiguous and X.flags.aligned):
                 return False
         elif not (sparse.issparse(X) and X.format == "csr"):
             return False
-        return X.dtype in DTYPES and bool(X.data.nbytes >= GUARDED_BYTES)
+        return X.dtype in DTYPES and bool(X.data.nbytes >= GUARDED_BYTES) and not hasattr(self, "feature_names_in_")
 
     def _guard(self, point: RestorePoint) -> None:
         """Prepare to check rows as they are learned."""
@@ -343,19 +348,37 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         point.keep_weights()
 
     def _validate(
-        self, X: Any, y: Any, *, keep: bool, dtypes: tuple[Any, ...] | None = None, guarded: bool = False
+        self,
+        X: Any,
+        y: Any,
+        *,
+        keep: bool,
+        dtypes: tuple[Any, ...] | None = None,
+        guarded: bool = False,
+        numbers: bool = False,
     ) -> tuple[Any, NDArray[Any], Rows]:
         """Return X and y checked by scikit-learn, and X as rows; with `keep` they must match the fitted model.
 
-        With `guarded`, the numbers of X are not checked here: the rounds do that.
+        With `guarded`, the numbers of X, and those of y if it holds `numbers` that the rounds can read, are not checked
+        here: the rounds do that.
         """
-        if not (keep and self._is_plain(X) and type(y) is np.ndarray and y.shape == (len(X),) and is_clean(y)):
+        if guarded and numbers and is_vector(y) and len(y) == X.shape[0]:
+            X = self._checked(X, keep=keep, dtypes=dtypes, finite=False)
+        elif not (keep and self._is_plain(X) and are_targets(y, len(X))):
             X, y = self._checked(X, y, keep=keep, dtypes=dtypes, finite=not guarded)
         return X, y, as_rows(X, guarded=guarded)
 
     def _checked(self, X: Any, *y: Any, keep: bool, dtypes: tuple[Any, ...] | None = None, finite: bool = True) -> Any:
-        """Return X, checked by scikit-learn, as a C-contiguous or CSR matrix of a type that suits the weights."""
+        """Return X, checked by scikit-learn, as a C-contiguous or CSR matrix of a type that suits the weights.
+
+        If the numbers of X need not be checked, X and y that scikit-learn would return unchanged are not passed to it,
+        since this takes as long as hundreds of rounds.
+        """
         types = [self._learner.geometry.dtype] if keep else list(dtypes or DTYPES)
+        if not finite and self._is_fitting(X, types, keep=keep) and all(are_targets(part, X.shape[0]) for part in y):
+            if not keep:
+                self.n_features_in_ = X.shape[1]
+            return (X, *y) if y else X
         try:
             return validate_data(
                 self,
@@ -372,6 +395,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             if remedy is None:
                 raise
             raise ValueError(remedy) from error
+
+    def _is_fitting(self, X: Any, types: list[Any], *, keep: bool) -> bool:
+        """Return whether X is a large matrix of one of the types and, with `keep`, of the right number of features."""
+        if not self._is_large(X) or X.dtype not in types or X.ndim != 2 or min(X.shape) < 1:
+            return False
+        return not keep or X.shape[1] == self.n_features_in_
 
     def _is_plain(self, X: Any) -> bool:
         """Return whether X is a few valid rows, which skip scikit-learn's validation: it is slower than learning."""

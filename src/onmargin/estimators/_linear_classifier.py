@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin._warnings import warn_of_margin
 from onmargin.estimators._checks import check_named, check_weight, live
-from onmargin.estimators._classes import nearest_codes, segments
+from onmargin.estimators._classes import class_counts, nearest_codes, segments
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
@@ -74,10 +74,10 @@ class LinearClassifier(LinearEstimator):
         """Return example weights times class weights, "balanced" ones by the given rule; also count the classes."""
         before, by_class = self.class_counts_, self.class_weight
         if weight is None and by_class is None:
-            self.class_counts_ = before + np.bincount(codes, minlength=len(before))
+            self.class_counts_ = before + class_counts(codes, len(before))
             return None
         counted = np.ones(len(codes), bool) if weight is None else weight > 0
-        self.class_counts_ = before + np.bincount(codes[counted], minlength=len(before))
+        self.class_counts_ = before + class_counts(codes[counted], len(before))
         if by_class is None:
             return weight
         if isinstance(by_class, Mapping):

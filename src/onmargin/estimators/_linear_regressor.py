@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import r2_score
 from sklearn.model_selection import ShuffleSplit
 
-from onmargin.estimators._checks import check_numbers, check_weight
+from onmargin.estimators._checks import check_numbers, check_weight, is_vector
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
@@ -112,8 +112,8 @@ class LinearRegressor(LinearEstimator):
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
             guarded = unchecked and self._is_guarded(plan, X, sample_weight)
-            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes, guarded=guarded)
-            target = check_numbers(y, "y", X.dtype)
+            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes, guarded=guarded, numbers=True)
+            target = y if guarded and is_vector(y) else check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
             if first:
                 self._begin(plan, X, weight=weight)

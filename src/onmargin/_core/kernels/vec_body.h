@@ -2,14 +2,19 @@
    compiler TARGET. Included several times. */
 #define NAME(f) VEC_PASTE(f, REAL, WIDTH)
 #define V NAME(vector)
+#define Q NAME(quad) /* at most four lanes */
 #if BYTES
 #define LANES ((ptrdiff_t)(BYTES / sizeof(REAL)))
 #define INDICES ((ptrdiff_t)(BYTES / sizeof(int32_t)))
+#define QUAD (LANES < 4 ? LANES : 4)
 typedef REAL V __attribute__((vector_size(BYTES)));
+typedef REAL Q __attribute__((vector_size(BYTES < 4 * sizeof(REAL) ? BYTES : 4 * sizeof(REAL))));
 typedef int32_t NAME(indices) __attribute__((vector_size(BYTES)));
 #else
 #define LANES ((ptrdiff_t)1)
+#define QUAD ((ptrdiff_t)1)
 typedef REAL V;
+typedef REAL Q;
 #endif
 
 TARGET VEC_INLINE V NAME(load)(const REAL *from)
@@ -173,13 +178,26 @@ TARGET static double NAME(squared_distance)(const Row *a, const Row *b)
     return total;
 }
 
-/* Sparse x.w: each weight is likely a cache miss, so prefetch it. Summed as in `block` with four chains: a column has
-   the same score alone and among others. With `norm`, the squares of the values are summed in the same pass. */
+TARGET VEC_INLINE Q NAME(pick)(const REAL *w, const int32_t *j)
+{
+    Q picked = {w[j[0]]};
+#if BYTES
+    VEC_UNROLL
+    for (ptrdiff_t l = 1; l < QUAD; l++)
+        picked[l] = w[j[l]];
+#endif
+    return picked;
+}
+
+/* Sparse x.w: each weight is likely a cache miss, so prefetch it. Summed as in `block` with four chains, which are lanes
+   here: a column has the same score alone and among others. With `norm`, the squares of the values are summed in the
+   same pass. */
 TARGET VEC_INLINE double NAME(gather)(const int norm, const Row *x, const REAL *w, double *squares)
 {
     const REAL *v = x->values;
     const int32_t *j = x->indices;
-    REAL chain[4] = {0, 0, 0, 0}, square[4] = {0, 0, 0, 0};
+    Q chains[4] = {{0}}, all_squares[4] = {{0}};
+    REAL chain[4], square[4];
     ptrdiff_t k = 0, n = x->n, safe = x->ahead - VEC_AHEAD;
     for (; k + 4 <= n; k += 4) {
         if (k + 4 <= safe)
@@ -187,12 +205,16 @@ TARGET VEC_INLINE double NAME(gather)(const int norm, const Row *x, const REAL *
             for (int u = 0; u < 4; u++)
                 VEC_PREFETCH(w + j[k + u + VEC_AHEAD]);
         VEC_UNROLL
-        for (int u = 0; u < 4; u++) {
-            chain[u] += v[k + u] * w[j[k + u]];
+        for (int u = 0; u < 4 / QUAD; u++) {
+            Q some;
+            memcpy(&some, v + k + u * QUAD, sizeof some);
+            chains[u] += some * NAME(pick)(w, j + k + u * QUAD);
             if (norm)
-                square[u] += v[k + u] * v[k + u];
+                all_squares[u] += some * some;
         }
     }
+    memcpy(chain, chains, sizeof chain);
+    memcpy(square, all_squares, sizeof square);
     for (; k < n; k++) {
         chain[0] += v[k] * w[j[k]];
         if (norm)
@@ -375,31 +397,55 @@ TARGET static int NAME(is_canonical)(const Row *x, ptrdiff_t n_features)
 {
     const int32_t *j = x->indices;
     const ptrdiff_t n = x->n;
-    int bad = 0;
+    int rising = 1;
     if (!j || n == 0)
         return 1;
     if (n < 0 || n > x->ahead)
         return 0;
 #if BYTES
-    if (n > INDICES) { /* the last vector may overlap the one before */
-        NAME(indices) before, after, fallen = {0};
-        for (ptrdiff_t k = 1; k < n; k += INDICES) {
-            const int32_t *from = j + (k + INDICES <= n ? k : n - INDICES);
-            memcpy(&before, from - 1, sizeof before);
-            memcpy(&after, from, sizeof after);
-            fallen |= before >= after;
+    if (n > INDICES) {
+        NAME(indices) before, after, all;
+        memcpy(&before, j + n - INDICES - 1, sizeof before); /* the last vector may overlap the one before */
+        memcpy(&after, j + n - INDICES, sizeof after);
+        all = after > before;
+        for (ptrdiff_t k = 1; k + INDICES <= n; k += INDICES) {
+            memcpy(&before, j + k - 1, sizeof before);
+            memcpy(&after, j + k, sizeof after);
+            all &= after > before;
         }
-        uint64_t half[sizeof fallen / sizeof(uint64_t)], any = 0;
-        memcpy(half, &fallen, sizeof half);
+        uint64_t half[sizeof all / sizeof(uint64_t)], both = ~(uint64_t)0;
+        memcpy(half, &all, sizeof half);
         VEC_UNROLL
         for (int l = 0; l < (int)(sizeof half / sizeof *half); l++)
-            any |= half[l];
-        bad = any != 0;
+            both &= half[l];
+        rising = both == ~(uint64_t)0;
     } else
 #endif
         for (ptrdiff_t k = 1; k < n; k++)
-            bad |= j[k - 1] >= j[k];
-    return !bad && j[0] >= 0 && j[n - 1] < n_features;
+            rising &= j[k - 1] < j[k];
+    return rising && j[0] >= 0 && j[n - 1] < n_features;
+}
+
+/* Dense W[k] += a x_k. */
+TARGET VEC_INLINE void NAME(add_dense)(const REAL *v, ptrdiff_t n, REAL *W, REAL a)
+{
+    ptrdiff_t k = 0;
+    for (; k + 4 * LANES <= n; k += 4 * LANES)
+        VEC_UNROLL
+        for (ptrdiff_t u = 0; u < 4 * LANES; u += LANES) {
+            const V moved = NAME(load)(W + k + u) + a * NAME(load)(v + k + u);
+            memcpy(W + k + u, &moved, sizeof moved);
+        }
+    for (; k + LANES <= n; k += LANES) {
+        const V moved = NAME(load)(W + k) + a * NAME(load)(v + k);
+        memcpy(W + k, &moved, sizeof moved);
+    }
+    VEC_UNROLL
+    for (ptrdiff_t l = 1; l < LANES; l++) /* the rest, less than a vector */
+        if (k < n) {
+            W[k] += a * v[k];
+            k++;
+        }
 }
 
 /* One column: W[j] += a x_j. */
@@ -407,20 +453,12 @@ TARGET VEC_INLINE void NAME(add_one)(const Row *x, REAL *W, ptrdiff_t stride, RE
 {
     const REAL *v = x->values;
     const int32_t *j = x->indices;
-    if (j)
-        for (ptrdiff_t k = 0; k < x->n; k++)
-            W[j[k] * stride] += a * v[k];
-    else if (stride == 1) {
-        ptrdiff_t k = 0;
-        for (; k + LANES <= x->n; k += LANES) {
-            const V moved = NAME(load)(W + k) + a * NAME(load)(v + k);
-            memcpy(W + k, &moved, sizeof moved);
-        }
-        for (; k < x->n; k++)
-            W[k] += a * v[k];
-    } else
-        for (ptrdiff_t k = 0; k < x->n; k++)
-            W[k * stride] += a * v[k];
+    const ptrdiff_t n = x->n;
+    if (!j && stride == 1)
+        NAME(add_dense)(v, n, W, a);
+    else
+        for (ptrdiff_t k = 0; k < n; k++)
+            W[(j ? j[k] : k) * stride] += a * v[k];
 }
 
 /* The same for a factor that overflows REAL, although its products with the values may not. */
@@ -539,6 +577,8 @@ static const Vec NAME(table) = {
 };
 
 #undef INDICES
+#undef QUAD
 #undef LANES
+#undef Q
 #undef V
 #undef NAME

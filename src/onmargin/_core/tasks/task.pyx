@@ -94,12 +94,6 @@ cdef class Task:
 cdef class Classes(Task):
     """Base of classification tasks with a margin: one number for all classes, or one per class."""
 
-    cdef readonly object margin
-    cdef readonly bint eager
-    cdef object owner
-    cdef double* margins
-    cdef Py_ssize_t last
-
     cdef ask(self, margin):
         """Set the margin; an array is copied."""
         self.owner = np.array(margin, dtype=np.float64, ndmin=1)
@@ -108,10 +102,6 @@ cdef class Classes(Task):
         self.margin = self.owner if np.ndim(margin) else float(margin)
         self.margins = <double*>address(self.owner, "d", self.owner.size)
         self.last = self.owner.size - 1
-
-    cdef inline double asked(self, Py_ssize_t right) noexcept nogil:
-        """Return the margin of a class."""
-        return self.margins[min(right, self.last)]
 
     def decode(self, scores):
         return scores.argmax(axis=1)
@@ -125,6 +115,7 @@ cdef class Binary(Classes):
     """
 
     def __init__(self, margin=1.0, bint eager=False):
+        self.kind = BINARY if type(self) is Binary else OTHER
         self.ask(margin)
         self.eager = eager
 
@@ -132,11 +123,7 @@ cdef class Binary(Classes):
         return type(self), (self.margin, self.eager)
 
     cdef void constrain(self, Round* r) noexcept nogil:
-        cdef double y = r.y[0], loss = self.asked(y > 0) - y * r.s[0]
-        r.mistake = y * r.s[0] <= 0
-        if loss > 0 or self.eager:
-            demand_of_one(r, y > 0, loss, r.mistake)
-            suffer(r, max(loss, 0))
+        self.require(r)
 
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
         votes[0] += weight if s[0] >= 0 else -weight
@@ -148,20 +135,15 @@ cdef class Binary(Classes):
 cdef class Regression(Task):
     """Regression: y real, one column, loss [|y - s| - epsilon]_+ ([JMLR] sec. 5). Outside the tube is a mistake."""
 
-    cdef readonly double epsilon
-
     def __init__(self, double epsilon):
+        self.kind = REGRESSION if type(self) is Regression else OTHER
         self.epsilon = epsilon
 
     def __reduce__(self):
         return type(self), (self.epsilon,)
 
     cdef void constrain(self, Round* r) noexcept nogil:
-        cdef double y = r.y[0], loss = fabs(y - r.s[0]) - self.epsilon
-        r.mistake = loss > 0
-        if loss > 0:
-            demand_of_one(r, y > r.s[0], loss, True)
-            suffer(r, loss)
+        self.require(r)
 
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
         votes[0] += weight * s[0]
