@@ -442,3 +442,69 @@ def test_labels_and_weights_of_a_table_to_predict_may_be_empty_or_absent(tmp_pat
     assert found[:3] == ["a,w,b,kind", "0,1,0,x", "1,2,1,y"]
     if ending == "csv":
         assert "is empty" in onmargin("evaluate", model, tmp_path / "empty.csv", code=1)
+
+
+MESSY = {
+    "blanks after commas": ("age, kind, label\n", "{}, {}, {}\n"),
+    "blanks around bars": ("age | kind | label\n", "{} | {} | {}\n"),
+    "delimiter for spreadsheets": ("sep=;\nage;kind;label\n", "{};{};{}\n"),
+    "single quotes": ("'age','kind','label'\n", "'{}','{}','{}'\n"),
+    "empty columns": ("age,kind,label,,\n", "{},{},{},,\n"),
+}
+
+
+@pytest.mark.parametrize("case", MESSY)
+def test_messy_tables_are_read_like_clean_ones(tmp_path, case):
+    head, form = MESSY[case]
+    data, out, answers = tmp_path / "data.txt", tmp_path / "model", tmp_path / "answers.csv"
+    rows = [(20 + 7 * k % 50, "AB"[k % 2], "no" if 7 * k % 50 < 25 else "yes") for k in range(60)]
+    data.write_text(head + "".join(form.format(*row) for row in rows))
+    assert "a header, label 'label'; task classify" in said("train", data, "-o", out)
+    assert {*library.load(out).feature_names_} == {"age", "kind=A", "kind=B"}
+    assert list(library.load(out).classes_) == ["no", "yes"]
+    onmargin("predict", out, data, "-o", answers)
+    assert answers.read_text().splitlines()[1].startswith("20,A,no,")
+    assert onmargin("predict", out, "-", stdin=head + form.format(*rows[0])) == onmargin("predict", out, data)[:3]
+
+
+def test_comments_before_a_table_are_refused_with_the_remedy(tmp_path):
+    for text in ("# made today\n# by me\nage,label\n1,yes\n2,no\n", "# age label\n1 yes\n2 no\n3 yes\n"):
+        (tmp_path / "data").write_text(text)
+        assert "remove the lines that start with #" in onmargin(
+            "train", tmp_path / "data", "-o", tmp_path / "m", code=1
+        )
+
+
+def test_an_object_around_the_examples_is_refused_with_the_remedy(tmp_path):
+    rows = [{"age": k, "label": "yes"} for k in range(3000)]
+    for indent in (None, 1):
+        (tmp_path / "data.json").write_text(json.dumps({"data": rows}, indent=indent))
+        problem = onmargin("train", tmp_path / "data.json", "-o", tmp_path / "m", code=1)
+        assert "under the key 'data': extract them, such as with jq -c '.data[]'" in problem
+    (tmp_path / "data.jsonl").write_text('{"parts": [{"a": 1}], "label": "yes"}\n' * 2)
+    assert "'parts' must be a finite number or a string" in onmargin(
+        "train", tmp_path / "data.jsonl", "-o", tmp_path / "m", code=1
+    )
+
+
+def test_labels_that_differ_only_in_case_are_noticed(tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("age,label\n" + "1,yes\n2,no\n3,Yes\n" * 5)
+    assert "the labels 'Yes' and 'yes' differ only in case" in said("train", data, "-o", tmp_path / "m")
+
+
+def test_yes_and_no_in_the_first_column_are_the_label(tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("".join(f"{'yes' if k % 2 else 'no'},{k % 7},{'ABC'[k % 3]}\n" for k in range(60)))
+    line = said("train", data, "-o", tmp_path / "m")
+    assert "label '0' (the first column; the last one would be --label 2)" in line
+    data.write_text("".join(f"{'north' if k % 2 else 'south'},{k % 7},{'ABC'[k % 3]}\n" for k in range(60)))
+    line = said("train", data, "-o", tmp_path / "m")
+    assert "label '2' (the last column; the first one would be --label 0)" in line
+
+
+def test_an_encoding_error_names_only_the_encoding(tmp_path):
+    (tmp_path / "data.csv").write_bytes("Größe,label\n1,a\n2,b\n".encode("cp1252"))
+    problem = onmargin("train", tmp_path / "data.csv", "-o", tmp_path / "m", code=1)
+    assert "--encoding" in problem
+    assert "--on-error" not in problem

@@ -196,7 +196,7 @@ class ChunkLearner:
     def probabilities(self, chunk: Chunk) -> list[dict[Any, float]]:
         """Return the probability of each class."""
         if not hasattr(self.model, "predict_proba_one"):
-            raise Failure(f"a {type(self.model).__name__} has no probabilities: leave --proba out")
+            raise Failure(f"{type(self.model).__name__} has no probabilities: leave --proba out")
         return [self.model.predict_proba_one(x) for x in self._singles(chunk)]
 
     def _singles(self, chunk: Chunk) -> Any:

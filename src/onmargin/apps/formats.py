@@ -70,6 +70,7 @@ class Settings:
     decimal: str = "."
     thousands: str | None = None
     row_names: bool = False
+    strip: bool = False
     zero_based: bool = False
     columns: int = 0
     templates: Sequence[str] = ()
@@ -176,6 +177,7 @@ def _read_csv(source: Any, settings: Settings, labelled: bool) -> Reader[Any]:
         thousands=settings.thousands,
         missing=MISSING,
         row_names=settings.row_names,
+        strip=settings.strip,
     )
 
 

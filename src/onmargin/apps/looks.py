@@ -15,9 +15,10 @@ from onmargin.apps.failure import Failure, listed
 from onmargin.apps.formats import OPTIONS, TABLES, Settings
 from onmargin.apps.label_sets import says_yes_or_no
 from onmargin.io import ReadError
-from onmargin.io.csv_look import first_row, is_aligned
+from onmargin.io.csv_look import first_row, is_aligned, named
 from onmargin.io.guess import first_lines, guess_format, head, plain_name
 
+_COMMENTS = "remove the lines that start with #, such as with grep -v '^#' FILE | onmargin train - --format csv ..."
 _SAMPLE = 1000  # maximum number of rows for judging columns
 
 
@@ -37,7 +38,15 @@ def guessed(path: str, format: str | None, encoding: str | None) -> str:
     except ReadError:
         raise
     except ValueError as error:
-        raise Failure(f"{error}: set --format") from error
+        raise Failure(f"{error}{_how_to_read(first_lines(head(path, encoding or 'utf-8')))}") from error
+
+
+def _how_to_read(lines: Sequence[str]) -> str:
+    """Return what to do with a file whose format is not known."""
+    filled = [line for line in lines if line.strip()]
+    if not filled:
+        return ""
+    return f": {_COMMENTS}" if filled[0].startswith("#") else ": set --format"
 
 
 def _format_like(path: str, settings: Settings, encoding: str) -> str:
@@ -56,7 +65,7 @@ def _format_like(path: str, settings: Settings, encoding: str) -> str:
         raise
     except ValueError as error:
         if not any(map(str.strip, lines)):
-            raise Failure(f"{error}: set --format") from error
+            raise Failure(f"{error}{_how_to_read(first_lines(head(path, encoding)))}") from error
         return usual
     aligned = settings.delimiter == " " if usual == "csv" else is_aligned(lines)
     return usual if found in {"csv", "text"} and aligned else found
@@ -157,6 +166,7 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
         settings = csv_settings(path, settings, given)
     if settings.format in {"json", "jsonl"}:
         settings = replace(settings, flat=_is_flat(path, settings, label), label=label)
+        _check_wrapped(path, settings)
     names = table_columns(path, settings)
     if not settings.is_table:
         # The features are a nested object, next to the key of the label.
@@ -203,9 +213,10 @@ def csv_settings(path: str, settings: Settings, given: Mapping[str, Any], *, num
 
     delimiter = given.get("delimiter") or ("\t" if plain_name(path).endswith(".tsv") else None)
     decimal, thousands = given.get("decimal"), given.get("thousands")
+    lines = first_lines(head(path, settings.encoding))
     try:
         look = look_at_csv(
-            first_lines(head(path, settings.encoding)),
+            lines,
             delimiter=delimiter,
             header=given.get("header"),
             decimal=decimal,
@@ -214,6 +225,11 @@ def csv_settings(path: str, settings: Settings, given: Mapping[str, Any], *, num
         )
     except ValueError as error:
         raise Failure(f"{path}: {error}: set --decimal , or --thousands ,") from error
+    if lines and lines[0].startswith("#"):
+        ends = [lines[0], next((line for line in lines if line.strip() and not line.startswith("#")), lines[0])]
+        widths = [len(first_row([line], look.delimiter, look.quote)) for line in ends]
+        if widths[0] != widths[1] and not look.row_names:
+            raise Failure(f"{path} starts with the comment {lines[0]!r:.60}: {_COMMENTS}")
     return replace(
         settings,
         delimiter=look.delimiter,
@@ -222,6 +238,7 @@ def csv_settings(path: str, settings: Settings, given: Mapping[str, Any], *, num
         decimal=look.decimal,
         thousands=look.thousands,
         row_names=look.row_names,
+        strip=look.strip,
     )
 
 
@@ -234,6 +251,18 @@ def _check_nested(path: str, settings: Settings, given: Mapping[str, Any]) -> li
     if features or not given.get("text"):
         _check_columns(given, list(dict.fromkeys(name for row in features for name in row)), but=tuple(outer))
     return rows
+
+
+def _check_wrapped(path: str, settings: Settings) -> None:
+    """Raise an error for a JSON file that is one object with the list of examples under a key."""
+    found = re.match(rb'\s*\{\s*"(\w+)"\s*:\s*\[\s*\{', head(path, settings.encoding))
+    entries = _entries(path, settings)
+    if found and (not entries or (len(entries) == 1 and len(entries[0]) == 1)):
+        key = found[1].decode()
+        raise Failure(
+            f"{path} is one object with the examples under the key {key!r}: extract them, such as with "
+            f"jq -c '.{key}[]' {path} > {key}.jsonl"
+        )
 
 
 def _is_flat(path: str, settings: Settings, label: str | None) -> bool:
@@ -355,9 +384,10 @@ def table_columns(path: str, settings: Settings) -> list[str]:
 
         return column_names(path)
     if settings.format == "csv":
-        fields = first_row(first_lines(head(path, settings.encoding)), settings.delimiter or ",", settings.quote)
+        lines = first_lines(head(path, settings.encoding))
+        fields = first_row(lines, settings.delimiter or ",", settings.quote, strip=settings.strip)
         if settings.header is True:
-            return [""] * settings.row_names + fields
+            return [""] * settings.row_names + named(fields)
         return list(settings.header or map(str, range(len(fields))))
     if settings.format == "arff":
         from onmargin.io.arff import attribute_names
@@ -413,7 +443,9 @@ def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) 
         others = [classes_in(found) for name, found in values.items() if name != first]
         if others[-1] is None and kind not in others and not isinstance(values[last][0], str):
             return first, f"the first column; the last one would be --label {last}"
-        if others[-1] == "numbers" and kind == "names" and kind not in others:
+        if kind == "names" and kind not in others[:-1] and others[-1] is not None:
+            if all(map(says_yes_or_no, values[first])) and not all(map(says_yes_or_no, values[last])):
+                return first, f"the first column; the last one would be --label {last}"
             return last, f"the last column; the first one would be --label {first}"
     if (reason := judge(rows, [last]).left_out.get(last)) is not None:
         raise Failure(f"the last column, {last!r}, is hardly the label ({reason}): name it with --label")

@@ -125,6 +125,7 @@ class _Passed:
                 quote=own.quote,
                 text=names,
                 row_names=own.row_names,
+                strip=own.strip,
             )
         )
 

@@ -98,6 +98,9 @@ class Run:
                 f"all examples have the label {str(labels[0])!r}, which the model always predicts: if the label is "
                 "another column, name it with --label"
             )
+        twins = _differ_in_case(labels)
+        if twins:
+            found.append(f"the labels {twins[0]!r} and {twins[1]!r} differ only in case, and are two classes")
         if standing is not None and _forgets(standing):
             found.append(
                 f"{standing.names[standing.leader]!r} leads, which follows the last examples: the model is for those "
@@ -119,6 +122,15 @@ class Run:
         n = self.skipped[error.path] = self.skipped.get(error.path, 0) + 1
         if n <= _NAMED and self.position.passes == 0:
             click.echo(f"skipped: {error}", err=True)
+
+
+def _differ_in_case(labels: list[Any]) -> list[str]:
+    """Return the first labels that differ only in case or in blanks around them."""
+    by_word: dict[str, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str):
+            by_word.setdefault(label.strip().casefold(), []).append(label)
+    return next((same for same in by_word.values() if len(same) > 1), [])
 
 
 def _forgets(standing: Any) -> bool:

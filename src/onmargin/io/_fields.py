@@ -61,7 +61,7 @@ def check_field(name: str, value: Any) -> Any:
     """Return a string or a finite number; true and false become 1 and 0."""
     number = value if isinstance(value, str) else _finite(value)
     if number is None:
-        raise RecordError(f"{name!r} must be a finite number or a string; got {value!r:.60}")
+        raise RecordError(f"{name!r} must be a finite number or a string; got {value!r:.60} (--ignore leaves it out)")
     return number
 
 

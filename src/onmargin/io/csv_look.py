@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple
 
 DELIMITERS = ",\t;|"
@@ -16,6 +17,7 @@ _SEVERAL = 10  # minimum number of rows to recognize a table without numbers bet
 _COMMA_GROUPS = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
 _DECIMAL_COMMA = r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)?,\d+(?:[eE][-+]?\d+)?"
 _OTHER_GROUPS = r"[-+]?\d{1,3}(?P<mark>[ '\u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?P<rest>[.,]\d+)?"
+_HINT = r'"?sep=."?'
 _NAME = r"[^\W\d][\w.\-]{0,40}"
 _SIGNS = frozenset("$€£¥₹%")  # currencies, and per cent
 _QUANTITY = r"([-+]?)[$€£¥₹]\s?([-+]?\d.*)|([-+]?\d.*?)\s?[$€£¥₹%]"
@@ -38,6 +40,8 @@ class CsvLook(NamedTuple):
         The mark between groups of three digits. If None, there is no such mark.
     row_names : bool
         Whether rows start with a name, for which the header has none.
+    strip : bool
+        Whether there are blanks around fields that do not belong to them.
     """
 
     delimiter: str
@@ -46,6 +50,7 @@ class CsvLook(NamedTuple):
     decimal: str = "."
     thousands: str | None = None
     row_names: bool = False
+    strip: bool = False
 
 
 def look_at_csv(
@@ -88,8 +93,11 @@ def look_at_csv(
     if delimiter is None:
         aligned = is_aligned(lines)
         delimiter = " " if aligned else max(DELIMITERS, key=lambda mark: _regularity(lines, mark))
-    quote = '"' if delimiter != "\t" or _has_quotes(lines) else None
+    quote = _quote(lines, delimiter)
     rows = _rows(lines, delimiter, quote)
+    strip = delimiter != " " and _have_blanks(rows)
+    if strip:
+        rows = _rows(lines, delimiter, quote, strip=True)
     row_names = header is not False and _have_names(rows)
     if header is None:
         header = row_names or (bool(rows) and is_header(rows[0], rows[1:]))
@@ -99,7 +107,7 @@ def look_at_csv(
         decimal, thousands = _marks(rows[header:], delimiter)
     elif decimal is None or thousands is None:
         decimal, thousands = _other_mark(rows[header:], decimal, thousands)
-    return CsvLook(delimiter, header, quote, decimal, thousands, row_names)
+    return CsvLook(delimiter, header, quote, decimal, thousands, row_names, strip)
 
 
 def is_aligned(lines: Sequence[str], *, categories: bool = True) -> bool:
@@ -166,16 +174,18 @@ def _is_numeric(column: Sequence[str]) -> bool:
     return bool(filled) and all(map(_looks_numeric, filled))
 
 
-def _rows(lines: Sequence[str], delimiter: str, quote: str | None) -> list[list[str]]:
+def _rows(lines: Sequence[str], delimiter: str, quote: str | None, *, strip: bool = False) -> list[list[str]]:
     """Parse lines into rows, up to a row that is damaged or does not end within the lines."""
     found: list[list[str]] = []
     with suppress(csv.Error):
-        found.extend(row for row in csv_rows((f"{line}\n" for line in lines), delimiter, quote) if row)
+        found.extend(row for row in csv_rows((f"{line}\n" for line in lines), delimiter, quote, strip=strip) if row)
     return found
 
 
-def csv_rows(lines: Iterable[str], delimiter: str, quote: str | None) -> Iterator[list[str]]:
+def csv_rows(lines: Iterable[str], delimiter: str, quote: str | None, *, strip: bool = False) -> Iterator[list[str]]:
     """Return an iterator over the rows of a CSV file; that of a blank line is empty.
+
+    A first line such as "sep=;", which tells a spreadsheet program the delimiter, is skipped.
 
     Parameters
     ----------
@@ -185,18 +195,56 @@ def csv_rows(lines: Iterable[str], delimiter: str, quote: str | None) -> Iterato
         The character between fields; a blank stands for any number of blanks and tabs.
     quote : str or None
         The character around fields.
+    strip : bool, default=False
+        Whether to remove blanks around fields.
 
     Returns
     -------
     rows : iterator of lists of str
         The rows.
     """
+    lines = iter(lines)
+    first = next(lines, None)
+    if first is not None and re.fullmatch(_HINT, first.rstrip()) is None:
+        lines = chain([first], lines)
     quoting = (
         {"quotechar": quote, "strict": True} if quote is not None else {"quotechar": None, "quoting": csv.QUOTE_NONE}
     )
     if delimiter == " ":
         lines = (line.replace("\t", " ").strip() + "\n" for line in lines)
-    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " ", **quoting)
+    rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=strip or delimiter == " ", **quoting)
+    return ([field.strip() for field in row] for row in rows) if strip else rows
+
+
+def _quote(lines: Sequence[str], delimiter: str) -> str | None:
+    """Return the character around fields: two marks, or one if it is around all fields of the first line."""
+    first = lines[0].split(delimiter) if lines else []
+    if len(first) > 1 and all(re.fullmatch(r"'[^']*'", field.strip()) for field in first):
+        return "'"
+    return '"' if delimiter != "\t" or _has_quotes(lines) else None
+
+
+def _have_blanks(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a blank follows each delimiter, as in "a, b, c"; a field may be empty otherwise."""
+    fields = [field for row in rows for field in row[1:] if field]
+    return bool(fields) and all(field[0] == " " for field in fields)
+
+
+def named(fields: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a header; if several are empty, as behind a table, they get numbers.
+
+    Parameters
+    ----------
+    fields : sequence of str
+        The first row.
+
+    Returns
+    -------
+    names : list of str
+        The names.
+    """
+    several = sum(not field for field in fields) > 1
+    return [field or (f"column {k}" if several else "") for k, field in enumerate(fields)]
 
 
 def _has_quotes(lines: Sequence[str]) -> bool:
@@ -206,7 +254,7 @@ def _has_quotes(lines: Sequence[str]) -> bool:
     return bool(quoted) and all(len(field) > 1 and field.endswith('"') for field in quoted)
 
 
-def first_row(lines: Sequence[str], delimiter: str, quote: str | None) -> list[str]:
+def first_row(lines: Sequence[str], delimiter: str, quote: str | None, *, strip: bool = False) -> list[str]:
     """Return the fields of the first row, which may span several lines.
 
     Parameters
@@ -217,13 +265,15 @@ def first_row(lines: Sequence[str], delimiter: str, quote: str | None) -> list[s
         The character between fields.
     quote : str or None
         The character around fields.
+    strip : bool, default=False
+        Whether to remove blanks around fields.
 
     Returns
     -------
     fields : list of str
         The fields; empty if there is no row.
     """
-    return next(iter(_rows([line for line in lines if line.strip()], delimiter, quote)), [])
+    return next(iter(_rows([line for line in lines if line.strip()], delimiter, quote, strip=strip)), [])
 
 
 def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, bool, bool, float, int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from onmargin.io._fields import Columns
 from onmargin.io._reader import MAX_RECORD, Reader, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
-from onmargin.io.csv_look import csv_rows, is_number, number_form, without_unit
+from onmargin.io.csv_look import csv_rows, is_number, named, number_form, without_unit
 
 
 def read_csv(
@@ -23,11 +23,13 @@ def read_csv(
     thousands: str | None = None,
     missing: Sequence[str] = ("",),
     row_names: bool = False,
+    strip: bool = False,
 ) -> Reader[Record]:
     r"""Read the rows of a CSV or TSV file as dicts.
 
     Numeric fields become numbers, also those with a currency or percent sign ("$5", "3 %"). Empty fields are omitted,
-    and all other fields stay strings (categories).
+    and all other fields stay strings (categories). A first line such as "sep=;", which some spreadsheet programs write,
+    is skipped.
 
     Parameters
     ----------
@@ -56,6 +58,8 @@ def read_csv(
     row_names : bool, default=False
         Whether rows start with a name for which the header has none, as ``write.table`` of R writes them. The name of
         that column is "".
+    strip : bool, default=False
+        Whether to remove blanks around fields, as in "red, 1.5, yes".
 
     Returns
     -------
@@ -88,13 +92,13 @@ def read_csv(
 
     # at.kept holds the column names, so that parsing can restart after a skipped row.
     def parse(lines: Iterator[str], at: Place) -> Iterator[Record]:
-        rows = _csv_rows(lines, delimiter, quote)
+        rows = _csv_rows(lines, delimiter, quote, strip)
         names: Sequence[str] | None = at.kept
         if names is None:
             first = next(rows, None)
             if first is None:
                 return
-            names = first if header is True else list(header) if header else [str(k) for k in range(len(first))]
+            names = named(first) if header is True else list(header) if header else [str(k) for k in range(len(first))]
             names = ["", *names] if row_names else names
         columns = Columns(names, label, weight)
         given = at.kept is None and header is not True
@@ -120,10 +124,10 @@ def read_csv(
     return line_reader(path, parse, newline="")
 
 
-def _csv_rows(lines: Iterator[str], delimiter: str, quote: str | None) -> Iterator[list[str]]:
+def _csv_rows(lines: Iterator[str], delimiter: str, quote: str | None, strip: bool) -> Iterator[list[str]]:
     # The record as a whole is limited by the reader; the limit of the csv module applies to all readers in a process.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
-    rows = csv_rows(lines, delimiter, quote)
+    rows = csv_rows(lines, delimiter, quote, strip=strip)
     while True:
         try:
             row = next(rows)
