@@ -1,6 +1,7 @@
 """The numbers of kernels.rst: budgets, and feature maps in place of a kernel, on one pass over USPS and over MNIST.
 
-python docs/measure/kernels.py DATA [usps|mnist], where DATA is the folder that holds usps/usps.npz and mnist/*.gz.
+python docs/measure/kernels.py DATA [usps|mnist] [same_error], where DATA is the folder that holds usps/usps.npz and
+mnist/*.gz. With same_error, how long the kernel takes until its test error is that of each map.
 """
 
 import gzip
@@ -23,8 +24,8 @@ FIRST_ROWS = {"usps": 1000, "mnist": 2000}
 BUDGETS = {"usps": (1000, 300, 100), "mnist": (1000,)}
 POLICIES = {"usps": ("projection", "forgetron", "oldest", "smallest"), "mnist": ("projection",)}
 SIZES = {
-    "usps": ((RBFSampler, (300, 1000)), (Nystroem, (300, 1000))),
-    "mnist": ((RBFSampler, (300, 1000, 3000)), (Nystroem, (300, 1000, 2000))),
+    "usps": ((RBFSampler, (300, 1000, 3000, 10000)), (Nystroem, (300, 1000))),
+    "mnist": ((RBFSampler, (300, 1000, 3000, 10000)), (Nystroem, (300, 1000, 2000))),
 }
 
 
@@ -41,6 +42,9 @@ def digits(data: Path, name: str) -> list[np.ndarray]:
     return [part if k % 2 else part.reshape(-1, 784).astype(np.float32) for k, part in enumerate(parts)]
 
 
+STEP = 1.15  # from one number of rows to the next at which the test error of the kernel is measured
+
+
 def report(title: str, learn: Callable[[], tuple[int, float, str]]) -> None:
     start = process_time()
     mistakes, error, size = learn()
@@ -48,7 +52,7 @@ def report(title: str, learn: Callable[[], tuple[int, float, str]]) -> None:
     print(f"{title:34} mistakes {mistakes:5d}   test error {error:5.1%}   {size:15} {taken:5.2f} s", flush=True)
 
 
-def main(data: Path, name: str = "usps") -> None:
+def main(data: Path, name: str = "usps", mode: str = "one_pass") -> None:
     X, y, X_test, y_test = digits(data, name)
     mean, norm = X.mean(axis=0), np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean())
     X, X_test = (((part - mean) / norm).astype(np.float32) for part in (X, X_test))
@@ -65,7 +69,31 @@ def main(data: Path, name: str = "usps") -> None:
             model.partial_fit(features(X[part]), y[part], classes=np.unique(y))
         return model.totals_.mistakes, 1 - model.score(features(X_test), y_test), f"{model.n_features_in_} features"
 
+    def same_error() -> None:
+        runs = []
+        for kind, sizes in SIZES[name]:
+            for n in sizes:
+                start = process_time()
+                _, error, _ = mapped(kind(gamma=GAMMA, n_components=n, random_state=0))
+                runs.append((error, process_time() - start, f"{kind.__name__}({n})"))
+        model, taken, rows, error = PassiveAggressiveClassifier(**RBF), 0.0, 0, 1.0
+        for target, seconds, title in sorted(runs, reverse=True):
+            while error > target and rows < len(X):
+                part = slice(rows, min(max(int(STEP * rows), rows + 100), len(X)))
+                start = process_time()
+                model.partial_fit(X[part], y[part], classes=np.unique(y))
+                taken, rows = taken + process_time() - start, part.stop
+                error = 1 - model.score(X_test, y_test)
+            print(
+                f"{title:18} test error {target:5.1%} {seconds:6.2f} s   kernel {error:5.1%} after {rows:5d} rows "
+                f"{taken:6.2f} s   map / kernel {seconds / taken:5.1f}",
+                flush=True,
+            )
+
     with threadpool_limits(limits=1):
+        if mode == "same_error":
+            same_error()
+            return
         report("no kernel", lambda: mapped(None))
         report("kernel", kernel)
         for budget in BUDGETS[name]:

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "chain.h"
+#include "expansion.h"
 #include "matrix.h"
 #include "metric.h"
 #include "odds.h"
@@ -187,6 +188,26 @@ static void run_matrix(ptrdiff_t itemsize)
     }
 }
 
+static void run_expansion(ptrdiff_t itemsize)
+{
+    const Expansions *expansions = expansions_for(itemsize);
+    for (ptrdiff_t n = 1; n < 80; n += 13) {
+        void *kernel = fill(&values, itemsize, -1);
+        expansions->polynomial(kernel, 70 * n, 0.3, 0.5, n / 13 + 1);
+        show_memory("polynomial", itemsize, &values, 70 * n);
+        expansions->squared_norms(kernel, 70, n, out);
+        show("squared_norms", itemsize, out, 70);
+        for (int dense = 0; dense < 2; dense++) {
+            double *coef = fill(&weights, 8, -1), *sums = fill(&metrics, 8, -1);
+            for (ptrdiff_t i = 0; i < 70 * 8; i++)
+                if (i % 8 >= 7 || (!dense && i % 5))
+                    coef[i] = 0;
+            expansions->expand(kernel, n, coef, 8, 70, 7, sums);
+            show("expand", itemsize, sums, 7 * n);
+        }
+    }
+}
+
 static void run_odds(void)
 {
     const Odds *odds = odds_for();
@@ -261,6 +282,7 @@ int main(void)
         run_vec(itemsize);
         run_metric(itemsize);
         run_matrix(itemsize);
+        run_expansion(itemsize);
     }
     run_odds();
     run_votes();

@@ -5,7 +5,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
 
 from onmargin import (
@@ -15,6 +15,7 @@ from onmargin import (
     PassiveAggressiveUniclass,
     reference,
 )
+from onmargin._core.geometries.kernel import expand, raise_to_power, squared_norms
 from tests.streams import CONTAINERS, RULES, TASKS, Rule, gaussian, uneven_weights
 
 COLUMNS = {"multiclass": 7, "one_vs_rest": 7}
@@ -47,6 +48,47 @@ def assert_same(model, run, squared_bias=0.0, tolerance=1e-9):
         assert getattr(model.totals_, name) == getattr(run, name)
     for name in ("loss", "squared_loss", "dual_value", "max_squared_norm"):
         assert getattr(model.totals_, name) == pytest.approx(getattr(run, name), rel=max(tolerance, 1e-8))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("degree", [0, 1, 2, 5, 12, 63])
+def test_powers(degree, dtype):
+    products = np.random.default_rng(0).uniform(-1, 1, (7, 23)).astype(dtype)
+    expected = (0.7 * products.astype(np.float64) + 0.4) ** degree
+    raise_to_power(products, 0.7, 0.4, degree)
+    assert products.dtype == dtype
+    assert_allclose(products, expected, rtol=1e-12 if dtype == np.float64 else 1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squared_norms(dtype):
+    for width in (1, 15, 16, 50):
+        rows = np.random.default_rng(0).standard_normal((5, width)).astype(dtype)
+        assert_allclose(squared_norms(rows), (rows.astype(np.float64) ** 2).sum(axis=1), rtol=1e-14)
+
+
+@pytest.mark.parametrize("density", [0.2, 0.4, 1.0])
+@pytest.mark.parametrize("columns", [1, 2, 3, 10])
+@pytest.mark.parametrize("rows", [1, 31, 32, 100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_expansions_are_sums_in_order(dtype, rows, columns, density):
+    """However they are cut, to the last bit, and whether or not most coefficients are zero."""
+    random = np.random.default_rng(0)
+    values = random.standard_normal((150, rows)).astype(dtype)
+    coef = np.zeros((150, columns + 2))
+    coef[:, :columns] = np.where(random.random((150, columns)) < density, random.standard_normal((150, columns)), 0)
+    sums = random.standard_normal((columns, rows))
+    expected = sums + coef[:, :columns].T @ values
+    one_by_one = sums.copy()
+    for i in range(150):
+        assert expand(values[i : i + 1], coef[i : i + 1], one_by_one)
+    for start, stop in ((0, 3), (3, 140), (140, 150)):
+        assert expand(values[start:stop], coef[start:stop], sums)
+    assert_allclose(sums, expected, atol=1e-12)
+    assert_array_equal(sums, one_by_one)
+    coef[50, 0] = 1
+    values[50, rows // 2] = np.nan
+    assert not expand(values, coef, sums)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

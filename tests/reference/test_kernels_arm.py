@@ -13,7 +13,7 @@ import pytest
 KERNELS = Path(__file__).parents[2] / "src" / "onmargin" / "_core" / "kernels"
 SOURCES = [
     Path(__file__).with_name("kernels.c"),
-    *(KERNELS / f"{name}.c" for name in ("vec", "metric", "matrix", "odds", "votes")),
+    *(KERNELS / f"{name}.c" for name in ("vec", "metric", "matrix", "expansion", "odds", "votes")),
 ]
 NEEDED = "cc", "aarch64-linux-gnu-gcc", "qemu-aarch64"
 MISSING = [name for name in NEEDED if shutil.which(name) is None]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core import rounds
-from onmargin._core.geometries.kernel import Expansion
+from onmargin._core.geometries.kernel import Expansion, expand
 from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
@@ -171,19 +171,25 @@ class KernelLearner(Learner[Expansion]):
                 # As many new rows as earlier ones, so that few kernel values are computed again.
                 stop = min(now + max(BLOCK, now - first), X.n_rows)
                 part = np.arange(now, stop)
-                with TakingTurns(self), self._facing(X, np.arange(first, stop), keys[first:stop], before=now - first):
+                rows, before = np.arange(first, stop), now - first
+                with TakingTurns(self), self._facing(X, rows, keys[first:stop], before=before, by_values=True):
                     self.play_by(step, X, y, weight, part, interruptible=interruptible)
                 now = stop
 
     @contextmanager
-    def _facing(self, X: Rows, part: Offsets, keys: Offsets, before: int = 0) -> Iterator[None]:
-        """Within the block, rounds with these rows may be played; supports are kept. The first are earlier rows."""
+    def _facing(
+        self, X: Rows, part: Offsets, keys: Offsets, before: int = 0, *, by_values: bool = False
+    ) -> Iterator[None]:
+        """Within the block, rounds with these rows may be played; supports are kept. The first are earlier rows.
+
+        If a step moves along several rows in each round, it is faster `by_values`: to compute scores in each round.
+        """
         block = self.supports.as_these(matrix_of(X)[part])
-        values = np.empty((len(keys), self.geometry.n_slots + len(keys)))
-        self._against_supports(block, values)
         within = block[:, keys] if self.kernel is None else self.kernel(block, block)
         within = np.ascontiguousarray(self._checked(within), dtype=np.float64)
-        self.geometry.face(values, self._diagonal(block, within), within, keys, self._slots_of(keys), before)
+        known = self._slots_of(keys)
+        scores = self._ready(block, room=len(keys), by_values=by_values)
+        self.geometry.face(self._diagonal(block, within), within, keys, known, before=before, **scores)
         kept: list[Any] = []
         try:
             try:
@@ -226,14 +232,38 @@ class KernelLearner(Learner[Expansion]):
         nearest = order[np.minimum(np.searchsorted(known, keys, sorter=order), len(order) - 1)]
         return np.where(known[nearest] == keys, slots[nearest], -1)
 
-    def _against_supports(self, block: Matrix, values: NDArray[np.float64]) -> None:
-        """Fill the first columns with K of the block's rows and the supports."""
+    def _ready(self, block: Matrix, room: int = 0, *, by_values: bool = False) -> dict[str, Any]:
+        """Return what the geometry needs to compute the scores of the rows of a block."""
+        geometry = self.geometry
+        if not by_values and not geometry.needs_values:
+            return {"sums": self._sums(block, geometry.coefficients())}
+        values = np.empty((block.shape[0], geometry.n_slots + room))
+        for start, stop in self._tiles():
+            values[:, start:stop] = self._checked(self._against(block, start, stop))
+        return {"values": values}
+
+    def _sums(self, block: Matrix, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores of the rows of a block without intercept, columns by rows."""
+        sums = np.zeros((self.geometry.width, block.shape[0]))
+        for start, stop in self._tiles():
+            values = self._against(block, start, stop, transposed=True)
+            if not expand(values, coef[start:stop], sums):
+                self._checked(values)
+        return sums
+
+    def _tiles(self) -> Iterator[tuple[int, int]]:
+        """Yield ranges of slots, for one matrix product each."""
+        n = self.geometry.n_slots
+        for start in range(0, n, TILE):
+            yield start, min(start + TILE, n)
+
+    def _against(self, block: Matrix, start: int, stop: int, *, transposed: bool = False) -> NDArray[Any]:
+        """Return K of the rows of a block and the supports of a range of slots, or slots by rows."""
         if self.kernel is None:
-            values[:, : self.geometry.n_slots] = self._checked(block[:, self.geometry.arrays()["keys"]])
-            return
-        for start in range(0, len(self.supports), TILE):
-            tile = self.supports.rows(start, start + TILE)
-            values[:, start : start + tile.shape[0]] = self._checked(self.kernel(block, tile))
+            values = block[:, self.geometry.arrays()["keys"][start:stop]]
+            return np.ascontiguousarray(values.T) if transposed else values
+        kernel = self.kernel.transposed if transposed else self.kernel
+        return kernel(block, self.supports.rows(start, stop))
 
     @staticmethod
     def _checked(values: NDArray[Any]) -> NDArray[Any]:
@@ -266,28 +296,27 @@ class KernelLearner(Learner[Expansion]):
         decode = decode or np.asarray
         out = room_for(X.n_rows, self.geometry.n_columns, decode)
         with TakingTurns(self):  # a learning thread may replace the memory of the supports
-            for start, block, values in self._blocks(X):
-                out[start : start + BLOCK] = decode(self.geometry.project(values, self._diagonal(block)))
+            coef = np.ascontiguousarray(self.geometry.mean()[0])
+            for start, block in self._blocks(X):
+                scores = self.geometry.project(self._sums(block, coef), self._diagonal(block))
+                out[start : start + BLOCK] = decode(scores)
         return out
 
     def losses(self, X: Rows, y: Vector) -> Vector:
         out = np.empty(X.n_rows)
         with TakingTurns(self):
-            for start, block, values in self._blocks(X):
-                stop = start + len(values)
-                self.geometry.face(values, self._diagonal(block))
+            for start, block in self._blocks(X):
+                stop = start + block.shape[0]
+                self.geometry.face(self._diagonal(block), **self._ready(block))
                 rounds.losses(self.task, self.geometry, X.part(start, stop), y[start:stop], out[start:stop])
                 self.geometry.settle()
         return out
 
-    def _blocks(self, X: Rows) -> Iterator[tuple[int, Matrix, NDArray[np.float64]]]:
-        """Yield blocks of rows with their kernel values against the supports."""
+    def _blocks(self, X: Rows) -> Iterator[tuple[int, Matrix]]:
+        """Yield blocks of rows, with the first row of each."""
         whole = matrix_of(X)
         for start in range(0, X.n_rows, BLOCK):
-            block = self.supports.as_these(whole[start : start + BLOCK])
-            values = np.empty((block.shape[0], self.geometry.n_slots))
-            self._against_supports(block, values)
-            yield start, block, values
+            yield start, self.supports.as_these(whole[start : start + BLOCK])
 
 
 class KernelWindowLearner(KernelLearner):

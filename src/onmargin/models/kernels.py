@@ -8,21 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from onmargin._core.geometries.kernel import raise_to_power
+from onmargin._core.geometries.kernel import squared_norms as dense_squared_norms
 from onmargin._parts import Part
 
 Matrix = Any  # a C-contiguous array, or a CSR matrix
 
 
 class Kernel(Protocol):
-    """A kernel: K of the rows of two matrices, of each row with itself, and `within` one matrix."""
+    """A kernel: K of the rows of two matrices, the same for the rows of B by those of A as a C-contiguous array of
+    float32 or float64, and K of each row with itself, which may be known from K `within` the matrix."""
 
     def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]: ...
+
+    def transposed(self, A: Matrix, B: Matrix) -> NDArray[Any]: ...
 
     def diagonal(self, A: Matrix, within: NDArray[Any] | None = None) -> NDArray[Any]: ...
 
 
 class KernelPart(Part):
     """A kernel whose parameters are its fields."""
+
+    def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def transposed(self, A: Matrix, B: Matrix) -> NDArray[Any]:
+        return self(B, A)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(vars(self).values())
@@ -40,19 +51,7 @@ def squared_norms(A: Matrix) -> NDArray[np.float64]:
         squares = A.astype(np.float64)
         squares.data **= 2
         return np.asarray(squares.sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", A, A, dtype=np.float64))
-
-
-def power(values: NDArray[Any], degree: int) -> NDArray[Any]:
-    """Return the values to a whole power, by squaring, which is many times faster than ``**``."""
-    if degree == 0:
-        return np.ones_like(values)
-    result = values
-    for bit in bin(degree)[3:]:
-        result = np.multiply(result, result, out=None if result is values else result)
-        if bit == "1":
-            result *= values
-    return result
+    return dense_squared_norms(A)
 
 
 @dataclass(frozen=True)
@@ -81,10 +80,8 @@ class Polynomial(KernelPart):
         return self._of(squared_norms(A))
 
     def _of(self, product: NDArray[Any]) -> NDArray[Any]:
-        if self.gamma != 1:
-            product *= self.gamma
-        product += self.coef0
-        return power(product, self.degree)
+        raise_to_power(product, self.gamma, self.coef0, self.degree)
+        return product
 
 
 @dataclass(frozen=True)
@@ -136,6 +133,10 @@ class Custom(KernelPart):
                 f"got {values.dtype} of shape {values.shape}"
             )
         return values
+
+    def transposed(self, A: Matrix, B: Matrix) -> NDArray[Any]:
+        values = self(A, B).T
+        return np.ascontiguousarray(values, values.dtype if values.dtype in (np.float32, np.float64) else np.float64)
 
     def diagonal(self, A: Matrix, within: NDArray[Any] | None = None) -> NDArray[Any]:
         return (self(A, A) if within is None else within).diagonal()

@@ -1,5 +1,6 @@
 """Kernel expansions: weights as a sum over support vectors, all of them or at most a budget."""
 
+from onmargin._core.expansion cimport Expansions
 from onmargin._core.geometries.geometry cimport Columns
 from onmargin._core.round cimport Round
 from onmargin._core.rows cimport Vec, Weights
@@ -11,12 +12,15 @@ cdef class Expansion(Columns):
     cdef readonly object intercept        # bias^2 times the sum of the coefficients
     cdef readonly object lag_intercept
     cdef bint in_turn                     # whether slots must keep the order of their supports
+    cdef readonly bint needs_values       # whether a move changes the coefficients of other supports
     cdef readonly Py_ssize_t n_slots      # supports, including removed ones that still occupy a slot
     cdef Py_ssize_t n_old                 # slots whose kernel values were passed with the block
-    cdef Py_ssize_t width, stride         # number of coefficients per support, and their stride
+    cdef readonly Py_ssize_t width        # number of coefficients per support
+    cdef Py_ssize_t stride
     cdef object coef_memory, lag_memory, key_memory, place_memory, live_memory
     cdef object block                     # owner of the memory below
     cdef const Vec* vec
+    cdef const Expansions* expansions
     cdef Weights c
     cdef double* coef
     cdef double* lag
@@ -27,7 +31,8 @@ cdef class Expansion(Columns):
     cdef char* live                       # whether a slot is in use
     cdef Py_ssize_t n_rows, n_values      # rows of the block, and room for kernel values per row
     cdef Py_ssize_t n_before              # rows of the block before its first round, numbered from -n_before to -1
-    cdef double* values                   # K(row, support of each slot)
+    cdef double* sums                     # scores of the rows without intercept, columns by rows, or NULL
+    cdef double* values                   # K(row, support of each slot), if there are no sums
     cdef double* within                   # K(row, row)
     cdef double* diagonal                 # K(row, itself)
     cdef Py_ssize_t* block_key
@@ -38,7 +43,7 @@ cdef class Expansion(Columns):
         return self.diagonal[t] if t == u else self.within[t * self.n_rows + u]
 
     cdef double* against(self, Py_ssize_t t) noexcept nogil
-    cdef void expand(self, const double* values, const Weights* c, double* s) noexcept nogil
+    cdef void expand(self, Py_ssize_t t, double* s) noexcept nogil
     cdef Py_ssize_t slot(self, Py_ssize_t t) noexcept nogil
     cdef void forget(self, Py_ssize_t t) noexcept nogil
     cdef void remove(self, Py_ssize_t slot) noexcept nogil

@@ -8,12 +8,50 @@ from onmargin._core.geometries.geometry import float_type
 from onmargin._core.geometries.geometry import combined
 from onmargin._core.restore import fill, whole, zeros
 
-from libc.math cimport INFINITY, isnan, sqrt
+from libc.math cimport INFINITY, isfinite, isnan, sqrt
 from libc.string cimport memset
 
+from onmargin._core.expansion cimport Expansions, expansions_for
 from onmargin._core.geometries.geometry cimport AUTO_BIAS, Columns
 from onmargin._core.round cimport HalfSpace, Round
-from onmargin._core.rows cimport Row, Weights, address, vec_for, vec_padded
+from onmargin._core.rows cimport Row, address, vec_for, vec_padded
+
+
+def raise_to_power(values, double gamma, double coef0, Py_ssize_t degree):
+    """Replace products x.z by the values of a polynomial kernel, (gamma x.z + coef0)^degree, in place."""
+    cdef void* v = address(values, "fd", values.size, writable=True)
+    if degree == 0:
+        values.fill(1)
+    else:
+        expansions_for(values.itemsize).polynomial(v, values.size, gamma, coef0, degree)
+
+
+def squared_norms(rows):
+    """Return x.x for the rows x of a C-contiguous array."""
+    norms = np.empty(len(rows))
+    cdef const void* v = address(rows, "fd", rows.size)
+    cdef double* out = <double*>address(norms, "d", len(rows), writable=True)
+    expansions_for(rows.itemsize).squared_norms(v, len(rows), rows.shape[1], out)
+    return norms
+
+
+def expand(values, coef, sums):
+    """Add sum_i coef[i, c] values[i] to each sums[c]; return whether the sums are finite.
+
+    `values` are K of some supports and rows, `coef` the coefficients of the supports (columns of zeros may follow), and
+    `sums` has one row per column. Each is summed in the order of the supports, however they are divided into calls.
+    """
+    cdef Py_ssize_t i, n = len(values), columns = len(sums), rows = sums.shape[1], stride = coef.shape[1]
+    cdef const void* v = address(values, "fd", n * rows)
+    cdef double* a = <double*>address(coef, "d", n * stride)
+    cdef double* s = <double*>address(sums, "d", columns * rows, writable=True)
+    cdef const Expansions* expansions = expansions_for(values.itemsize)
+    cdef bint finite = True
+    with nogil:
+        expansions.expand(v, rows, a, stride, n, columns, s)
+        for i in range(columns * rows):
+            finite = finite and isfinite(s[i])
+    return finite
 
 
 def grown(old, Py_ssize_t rows, shape, dtype):
@@ -31,9 +69,11 @@ cdef class Expansion(Columns):
 
     Only inner products of phi are needed, the kernel values K(x, z) = <phi(x), phi(z)>: scores are
     s = sum_i K(x_i, x) c_i, the squared norm of a row is K(x, x), and a move along phi(x) makes x a support ([JMLR]
-    sec. 3). Before a block of rounds is played, `face` must get their kernel values; those of supports added within the
-    block are taken from its own rows. So each score is a sum over the supports in their order, however the rounds
-    were cut into blocks. A row whose K(x, x) is not positive has no direction and changes nothing.
+    sec. 3). Before a block of rounds is played, `face` must get the scores of its rows, and their kernel values with
+    each other: a move along phi(x) changes the score of row z by its multiple of K(x, z). So each score is a sum over
+    the moves in their order, however the rounds were cut into blocks. Where coefficients of old supports change, too
+    (`needs_values`), `face` must get the kernel values of the rows with all supports instead, and each round computes
+    its scores. A row whose K(x, x) is not positive has no direction and changes nothing.
 
     The intercept is a constant coordinate as for plain weights: bias^2 is a part of the kernel. Averaging likewise.
     """
@@ -44,7 +84,7 @@ cdef class Expansion(Columns):
         self.dtype = float_type(dtype)
         self.bias = bias
         self.average = whole(average, "average")
-        self.vec = vec_for(sizeof(double))
+        self.vec, self.expansions = vec_for(sizeof(double)), expansions_for(sizeof(double))
         self.n_scores = self.stride = 1 if n_columns == 1 else vec_padded(n_columns, sizeof(double))
         self.intercept, self.lag_intercept = zeros(n_columns), zeros(n_columns)
         self.b = <double*>address(self.intercept, "d", n_columns, writable=True)
@@ -107,6 +147,10 @@ cdef class Expansion(Columns):
         copy.n_features = n_features
         return copy
 
+    def coefficients(self):
+        """Return the coefficients, slots by columns; more columns of zeros may follow."""
+        return self.coef_memory[:self.n_slots]
+
     def supports(self):
         """Return the slots in use, in the order in which they became supports."""
         return np.flatnonzero(self.live_memory[:self.n_slots])
@@ -128,16 +172,24 @@ cdef class Expansion(Columns):
         copy.__setstate__({"clock": self.clock, **mixed})
         return copy
 
-    def face(self, values, diagonal, within=None, keys=None, known=None, Py_ssize_t before=0):
-        """Set the kernel values of the next rows: against all slots (with room for one more slot per row), with
-        themselves and, if they will be learned, with each other; also their keys and the slots they already have.
+    def face(self, diagonal, within=None, keys=None, known=None, *, sums=None, values=None, Py_ssize_t before=0):
+        """Set the kernel values of the next rows with themselves and, if they will be learned, with each other; also
+        their keys and the slots they already have.
 
-        The first `before` rows may be earlier ones that a step returns to. Row 0 is the first new row.
+        Either `sums` are their scores without intercept, columns by rows, as `expand` makes them. Or `values` are their
+        kernel values with all slots, with room for one more slot per row; then the first `before` rows may be earlier
+        ones that a step returns to. Row 0 is the first new row.
         """
-        self.block = values, diagonal, within, keys, known
-        self.n_rows, self.n_values, self.n_old, self.n_before = len(values), values.shape[1], self.n_slots, before
-        self.values = <double*>address(values, "d", self.n_rows * self.n_values, writable=True) + before * self.n_values
+        self.block = diagonal, within, keys, known, sums, values
+        self.n_rows, self.n_old, self.n_before = len(diagonal), self.n_slots, before
         self.diagonal = <double*>address(diagonal, "d", self.n_rows) + before
+        self.sums = self.values = NULL
+        if sums is not None:
+            self.sums = <double*>address(sums, "d", self.width * self.n_rows, writable=True)
+        else:
+            self.n_values = values.shape[1]
+            self.values = <double*>address(values, "d", self.n_rows * self.n_values, writable=True)
+            self.values += before * self.n_values
         if within is not None:
             self.within = <double*>address(within, "d", self.n_rows * self.n_rows) + before * (self.n_rows + 1)
             self.block_key = <Py_ssize_t*>address(keys, "lq", self.n_rows) + before
@@ -167,20 +219,9 @@ cdef class Expansion(Columns):
         """Move the slots to new memory."""
         self.coef_memory = self.key_memory = self.place_memory = self.live_memory = self.lag_memory = None
 
-    def project(self, values, diagonal):
-        """Return the predicting scores of rows, given their kernel values against all slots and themselves."""
-        mean, intercept = self.mean()
-        coef, out = np.zeros((self.n_slots, self.stride)), np.empty((len(values), self.stride))
-        coef[:, :self.width] = mean
-        cdef Weights w = self.c
-        w.W = address(coef, "d", coef.size)
-        cdef double* s = <double*>address(out, "d", out.size, writable=True)
-        cdef double* v = <double*>address(values, "d", len(values) * self.n_slots)
-        cdef Py_ssize_t i, n = len(values)
-        with nogil:
-            for i in range(n):
-                self.expand(v + i * self.n_slots, &w, s + i * self.stride)
-        return out[:, :self.width] + intercept
+    def project(self, sums, diagonal):
+        """Return the predicting scores of rows, given those without intercept, columns by rows, and K(x, x)."""
+        return sums.T + self.mean()[1]
 
     cdef double* against(self, Py_ssize_t t) noexcept nogil:
         """Return the kernel values of row t of the block against all supports, including those added in the block."""
@@ -191,15 +232,20 @@ cdef class Expansion(Columns):
             values[i] = within[self.place[i]]
         return values
 
-    cdef void expand(self, const double* values, const Weights* c, double* s) noexcept nogil:
-        """s = sum_i K(x_i, x) c_i."""
+    cdef void expand(self, Py_ssize_t t, double* s) noexcept nogil:
+        """s = sum_i K(x_i, x) c_i for row t of the block."""
+        cdef Py_ssize_t c
         cdef Row row
-        row.values, row.indices, row.n = values, NULL, self.n_slots
-        self.vec.scores(&row, c, s)
+        if self.sums != NULL:
+            for c in range(self.width):
+                s[c] = self.sums[c * self.n_rows + t]
+        else:
+            row.values, row.indices, row.n = self.against(t), NULL, self.n_slots
+            self.vec.scores(&row, &self.c, s)
 
     cdef void scores(self, Round* r) noexcept nogil:
         cdef Py_ssize_t c
-        self.expand(self.against(r.t), &self.c, r.s)
+        self.expand(r.t, r.s)
         for c in range(self.width):
             r.s[c] += self.b[c]
         r.n_scores = self.n_columns
@@ -269,6 +315,10 @@ cdef class Expansion(Columns):
             if late > 0:
                 self.lag[slot * self.stride + c] += late * r.change[c]
                 self.lb[c] += late * r.change[c] * squared_bias
+        if self.sums != NULL:
+            self.expansions.expand(
+                self.within + r.t * self.n_rows, self.n_rows, r.change, self.width, 1, self.width, self.sums
+            )
 
 
 cdef class Budgeted(Expansion):
@@ -280,7 +330,7 @@ cdef class Budgeted(Expansion):
     cdef double* own  # K(x, x) of each support
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, Py_ssize_t budget, double bias=0.0):
-        self.budget, self.in_turn = whole(budget, "budget", least=1), True
+        self.budget, self.in_turn, self.needs_values = whole(budget, "budget", least=1), True, True
         Expansion.__init__(self, n_features, n_columns, dtype, bias=bias)
 
     def hold_slots(self, Py_ssize_t slots):

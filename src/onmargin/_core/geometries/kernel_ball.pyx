@@ -29,6 +29,7 @@ cdef class Ball(Expansion):
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, double height=0.0):
         Expansion.__init__(self, n_features, 1, dtype)
         self.n_columns = self.n_scores = 2
+        self.needs_values = True
         self.height = height
 
     def settings(self):
@@ -47,13 +48,12 @@ cdef class Ball(Expansion):
         self.hold_slots(1)
         self.n_slots, self.key[0], self.live[0], self.coef[0], self.squared_norm = 1, key, 1, 1, squared_norm
 
-    def project(self, values, diagonal):
-        along = Expansion.project(self, values, diagonal)[:, 0]
-        squared = np.maximum(diagonal - 2 * along + self.squared_norm, 0)
-        return np.column_stack([np.sqrt(squared + self.height**2), np.full(len(along), self.height)])
+    def project(self, sums, diagonal):
+        squared = np.maximum(diagonal - 2 * sums[0] + self.squared_norm, 0)
+        return np.column_stack([np.sqrt(squared + self.height**2), np.full(len(diagonal), self.height)])
 
     cdef void scores(self, Round* r) noexcept nogil:
-        self.expand(self.against(r.t), &self.c, &self.along)
+        self.expand(r.t, &self.along)
         r.x.squared_norm = self.diagonal[r.t]
         r.s[0] = sqrt(max(r.x.squared_norm - 2 * self.along + self.squared_norm, 0) + self.height * self.height)
         r.s[1] = self.height
