@@ -34,7 +34,7 @@ from onmargin.models.compatible import several
 from onmargin.models.options import CONSTANTS, check_options, declared, option
 from onmargin.models.plan import ROUNDS_TO_DIFFER, Model, Plan, Shape, check_begun
 from onmargin.models.rules import FLAG, N_JOBS, NONE, Instance, Number
-from onmargin.models.several import ModelOutcome
+from onmargin.models.standing import ModelOutcome
 
 # What scikit-learn's validation accepts: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any

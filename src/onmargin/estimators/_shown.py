@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.kernels import Linear
 from onmargin.models.second_order import gaussians
-from onmargin.models.several import Standing
+from onmargin.models.standing import Standing
 
 
 def _supports(estimator: Any) -> KernelLearner:

@@ -29,7 +29,8 @@ from onmargin.models.experts import Ensemble, Expert, Experts, same_task
 from onmargin.models.options import option
 from onmargin.models.plan import Labels, Model, Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Character, Number, Numbers, Strings, Word
-from onmargin.models.several import Kind, Standing, grid, names_of, standing
+from onmargin.models.several import Kind, grid, names_of
+from onmargin.models.standing import Standing, standing
 from onmargin.models.updates import RIVALS, projection
 
 # Number of tokens scored, and of pairs of labels compared, between two checks for signals.

@@ -26,20 +26,8 @@ from onmargin.learner import Decode, Learner
 from onmargin.models.columns import Places, class_columns
 from onmargin.models.experts import Ensemble, Expert, kinds_of, steps_of
 from onmargin.models.rules import Number
-from onmargin.models.several import (
-    Kind,
-    ModelOutcome,
-    Standing,
-    keep_best,
-    keep_some,
-    leading_linear,
-    leading_weights,
-    models,
-    outcomes,
-    packed,
-    recombined,
-    standing,
-)
+from onmargin.models.several import Kind, keep_best, keep_some, models, packed, recombined
+from onmargin.models.standing import ModelOutcome, Standing, leading_linear, leading_weights, outcomes, standing
 
 Labels = Sequence[Any] | NDArray[Any]
 # Rounds after which models with different C are expected to differ.

@@ -1,10 +1,9 @@
 """Several models that learn side by side from the same rows and predict as one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby, repeat, starmap
 from operator import attrgetter
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,6 @@ from onmargin._core.several.geometries import SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
 from onmargin._core.several.tasks import Several
 from onmargin._core.tasks.task import Task
-from onmargin._tables import html_table, number, svg_bar, text_table
 from onmargin.learner import Learner
 
 # A constructor of a geometry, such as `Adaptive`.
@@ -34,149 +32,6 @@ AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
 # that are about as good is better than any of them, where a faster rate would leave one alone; with a slower one, poor
 # models keep their votes for too long where mistakes are few.
 CEILING = 0.2
-
-
-@dataclass(frozen=True, repr=False)
-class Standing:
-    """Results of models that learned side by side.
-
-    Attributes
-    ----------
-    names : list of str
-        The names of the models.
-    mistakes, loss, squared_loss : ndarray of shape (n_models,)
-        Totals of each model, had it predicted alone, in the rounds in which it was awake, without the weights of
-        examples. Models that slept have fewer mistakes because they predicted less often: compare `per_round` or
-        `lost` instead.
-    weights : ndarray of shape (n_models,)
-        The weights of the votes; with ``combine="leader"``, 1 for the leader.
-    leader : int
-        The model with the smallest loss; the first of equal ones.
-    coef, intercept : list of ndarray or None
-        The weights of each model, as ``coef_`` and ``intercept_``; None for curved models.
-    mixed_loss, regret_bound : float
-        With ``combine="hedge"``: the losses so far, weighted like the votes, and a bound on how much more than
-        the smallest of ``lost`` they can be. A loss is 1 for a mistake; for regressors it is that of the task, with
-        outliers clipped as `AutoRegressor` learns them. It is multiplied by the weight of the example.
-    switch_cost : float
-        With ``combine="hedge"``: what is added to the bound for each change of the model, if the comparison is with a
-        sequence of models instead of the best one ([FIXED-SHARE]).
-    unit : float
-        With ``C="auto"``: the current unit of the values of C in the names. Otherwise 1.
-    judged : str
-        The loss that models are compared by: "mistakes", "loss" or, for taggers, "cost".
-    forgets : ndarray of bool of shape (n_models,)
-        Which models follow drift and forget earlier examples: they may be wrong on old data.
-    asleep : ndarray of bool of shape (n_models,)
-        Which models sleep now: they neither vote nor learn, because their votes would not matter.
-    charged, slept : ndarray of shape (n_models,)
-        The loss charged to each model for the rounds that it slept, the mean of the others, and the number of
-        these rounds.
-    rounds : ndarray of shape (n_models,)
-        The number of rounds in which each model was awake.
-    lost : ndarray of shape (n_models,)
-        The loss by which models are compared: the losses of each model times the weights of the examples, and its
-        charges.
-
-    Notes
-    -----
-    Printed, it is a table of the models, the best one first. If some models slept, the table has the
-    rounds in which each was awake, its loss per round in these, and the sum of its loss and charges, by which the
-    models are ordered and votes are weighted. If examples had weights, so do the losses in this sum. In a notebook
-    there is also a bar for the loss per round.
-    """
-
-    names: list[str]
-    mistakes: NDArray[np.float64]
-    loss: NDArray[np.float64]
-    squared_loss: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    leader: int
-    coef: list[NDArray[Any] | None]
-    intercept: list[NDArray[np.float64] | None]
-    mixed_loss: float
-    regret_bound: float
-    switch_cost: float
-    unit: float
-    judged: str
-    forgets: NDArray[np.bool_]
-    asleep: NDArray[np.bool_]
-    charged: NDArray[np.float64]
-    slept: NDArray[np.float64]
-    rounds: NDArray[np.float64]
-    lost: NDArray[np.float64]
-
-    @property
-    def per_round(self) -> NDArray[np.float64]:
-        """The mean loss of each model in the rounds in which it was awake; of classifiers, its error rate."""
-        found: NDArray[np.float64] = getattr(self, self.judged) / np.maximum(self.rounds, 1)
-        return found
-
-    def __repr__(self) -> str:
-        notes = [f"C is in units of {number(self.unit)}"] if self.unit != 1 else []
-        if not np.isnan(self.regret_bound):
-            mixed, most = number(self.mixed_loss), number(self.regret_bound)
-            notes.append(f"weighted loss {mixed}, at most {most} above the best model")
-        return "\n".join([text_table(self._columns()), *notes])
-
-    def _repr_html_(self) -> str:
-        most = self.per_round.max() or 1.0
-        return html_table(self._columns(), [svg_bar(self.per_round[m] / most) for m in self._order()], bold=0)
-
-    def _order(self) -> list[int]:
-        """Return the models in the order of the table: the leader first, the one that has lost most last."""
-        found: list[int] = sorted(range(len(self.names)), key=lambda m: (m != self.leader, self.lost[m]))
-        return found
-
-    def _columns(self) -> dict[str, list[str]]:
-        """Return the results of each model that users see."""
-        order = self._order()
-        flags = {"leads": np.arange(len(self.names)) == self.leader, "forgets": self.forgets, "asleep": self.asleep}
-        shown = {self.judged: getattr(self, self.judged)}
-        if self.slept.any():
-            shown |= {"rounds": self.rounds, "per round": self.per_round, "with charges": self.lost}
-        elif not np.array_equal(self.lost, shown[self.judged]):
-            shown["weighted"] = self.lost
-        return {
-            "model": [self.names[m] for m in order],
-            **{name: [number(values[m]) for m in order] for name, values in shown.items()},
-            "weight": [f"{self.weights[m]:.3f}" for m in order],
-            "": [", ".join(word for word, flag in flags.items() if flag[m]) for m in order],
-        }
-
-    def with_coef(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
-        """Return the same with other weights, each made of one of these."""
-        return replace(self, coef=[None if weights is None else change(weights) for weights in self.coef])
-
-
-class ModelOutcome(NamedTuple):
-    """Result of one of several models side by side.
-
-    Attributes
-    ----------
-    name : str
-        The name of the model.
-    lost : float
-        Its mistakes so far, had it predicted alone; for regressors its loss, for taggers the cost of its labelings.
-        Each is multiplied by the weight of the example. For rounds in which it slept, it is charged the mean of the
-        others.
-    vote : float
-        The weight of its vote; 1 for the leader if the leader predicts.
-    leads : bool
-        Whether it has the smallest loss.
-    """
-
-    name: str
-    lost: float
-    vote: float
-    leads: bool
-
-
-def outcomes(task: Several, names: Sequence[str]) -> list[ModelOutcome]:
-    """Return the results of models from the task that combines them."""
-    leads = [m == task.leader for m in range(len(names))]
-    votes = task.weights.tolist() if task.hedge else map(float, leads)
-    return list(map(ModelOutcome, names, task.losses().tolist(), votes, leads))
 
 
 def grid(C: Any) -> tuple[float, ...]:
@@ -442,60 +297,3 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
         elif sum(next(stays) for _ in models(leaf, width)):
             made.append(leaf)
     return made
-
-
-def leading_linear(task: Several, geometry: Geometry) -> Model:
-    """Return the best model that has weights for features."""
-    found = models(geometry, task.width)
-    linear = [m for m, model in enumerate(found) if not model.curved and not model.level]
-    if not linear:
-        raise AttributeError("no expert that is left weighs features: all are curved, or follow a level")
-    return found[min(linear, key=task.losses().__getitem__)]
-
-
-def leading_weights(task: Several, geometry: Geometry) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The weights, columns by features, and intercepts of the best model of those that weigh features.
-
-    Where the leader alone predicts and follows a level, its weights are returned, which are zero.
-    """
-    leader = models(geometry, task.width)[task.leader]
-    best = leader if leader.level and not task.hedge else leading_linear(task, geometry)
-    weights, intercepts = best.plain(*best.leaf.mean())
-    return weights, intercepts + task.offset
-
-
-def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -> Standing:
-    """Return the results of the models of a learner; `forgets` flags those that forget."""
-    task, geometry = cast("Several", learner.task), learner.geometry
-    state, found = task.state(), models(geometry, task.width)
-    mistakes, loss, squared_loss = state["outcomes"].T.copy()
-    coef: list[NDArray[Any] | None] = []
-    intercept: list[NDArray[np.float64] | None] = []
-    for leaf, its in groupby(found, attrgetter("leaf")):
-        mean = (None, None) if isinstance(leaf, Forest | Neighbors) else leaf.mean()
-        for model in its:
-            weights, intercepts = (None, None) if model.curved else model.plain(*mean)
-            coef.append(weights)
-            intercept.append(None if intercepts is None else intercepts + task.offset)
-    charged, slept = task.naps.copy()
-    return Standing(
-        names,
-        mistakes,
-        loss,
-        squared_loss,
-        task.weights.copy() if task.hedge else np.eye(len(names))[task.leader],
-        task.leader,
-        coef,
-        intercept,
-        task.mixed if task.hedge else np.nan,
-        task.regret_bound() if task.hedge else np.nan,
-        task.switch_cost() if task.hedge else np.nan,
-        task.unit,
-        "loss" if task.by_loss else "mistakes",
-        np.array([flag and model.forgot for flag, model in zip(forgets, found, strict=True)], bool),
-        task.sleeping,
-        charged,
-        slept,
-        learner.totals.rounds - slept,
-        task.losses(),
-    )

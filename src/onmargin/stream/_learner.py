@@ -14,7 +14,7 @@ from onmargin._core.text.names import Names
 from onmargin.errors import ExampleError
 from onmargin.learner import Totals
 from onmargin.models.rules import Number
-from onmargin.models.several import ModelOutcome, Standing
+from onmargin.models.standing import ModelOutcome, Standing
 from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import check_lengths, each, is_vector
 from onmargin.stream._state import StreamState

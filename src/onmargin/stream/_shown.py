@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from onmargin.models.several import Standing
+from onmargin.models.standing import Standing
 
 
 @property  # type: ignore[misc]

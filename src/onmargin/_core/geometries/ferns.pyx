@@ -10,6 +10,7 @@ from libc.string cimport memset
 
 from onmargin._core.geometries.changed cimport Changed
 from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.geometries.splitmix cimport mixed
 from onmargin._core.rows cimport Row, address
 
 # Tests of a fern: more would make more cells than examples ever reach.
@@ -18,13 +19,6 @@ MOST_TESTS = 16
 ctypedef fused real:
     float
     double
-
-
-cdef inline uint64_t mixed(uint64_t z) noexcept nogil:
-    """The finalizer of splitmix64: every bit of the result depends on all bits of z."""
-    z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
-    z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
-    return z ^ (z >> 31)
 
 
 cdef void find_cells(const real* x, const int32_t* tested, const double* thresholds, Py_ssize_t n_ferns,

@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.geometries.splitmix cimport mixed
 from onmargin._core.round cimport HalfSpace, Round, finite
 from onmargin._core.rows cimport Row, address
 
@@ -27,13 +28,6 @@ KEPT = 4096
 cdef double SURE = 3
 # Gains that differ by less are a tie, so that rounding does not decide.
 cdef double TIE = 1 + 1e-9
-
-
-cdef inline uint64_t mixed(uint64_t z) noexcept nogil:
-    """The finalizer of splitmix64: every bit of the result depends on all bits of z."""
-    z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
-    z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
-    return z ^ (z >> 31)
 
 
 cdef inline float narrowed(double value) noexcept nogil:
