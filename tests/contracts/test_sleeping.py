@@ -9,6 +9,10 @@ from scipy.sparse import csr_array
 
 import onmargin
 from onmargin import AutoClassifier, AutoRegressor, PassiveAggressiveClassifier, river, stream
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.several.geometries import WithAverage
+from onmargin._core.tasks.task import Binary
+from onmargin.models.several import combination
 
 ROWS = np.random.default_rng(0).normal(size=(1800, 3))
 CURVED = ROWS[:, 0] * ROWS[:, 1] > 0  # linear experts cannot learn it, and fall asleep
@@ -132,3 +136,10 @@ def test_experts_wake_where_the_stream_changes(seed):
         wrong.append(model.totals_.mistakes - before)
         assert not (asleep & model.experts_.asleep).all()
     assert wrong[0] < 1.15 * wrong[1] + 5
+
+
+def test_averages_of_version_0_1_sleep_with_their_weights():
+    geometry = WithAverage(Euclidean(2, 1, np.float64, average=1))
+    tasks = [Binary(), Binary()]
+    task = combination(geometry, tasks, Binary(), None, width=1, hedge=True, by_loss=False, sleeping=True)
+    assert_array_equal(task.settings()["groups"], [0, 0])

@@ -150,7 +150,7 @@ def models(geometry: Geometry, width: int) -> list[Model]:
             waiting += zip(reversed(leaf.inner.leaves()), repeat((*before, leaf)))
             continue
         if isinstance(leaf, WithAverage):
-            found.append(Model(place, leaf, slice(width), before))
+            found.append(Model(place, leaf, slice(0, width), before))
             found.append(Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width), before))
         else:
             for first in leaf.order if isinstance(leaf, PackedColumns) else range(0, leaf.n_columns, width):
