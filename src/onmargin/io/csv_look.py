@@ -130,20 +130,22 @@ def is_aligned(lines: Sequence[str], *, categories: bool = True) -> bool:
         The guess.
     """
     lines = [line for line in lines if line.strip()][:_ROWS]
-    rows = _rows(lines, " ", '"')
-    if not rows or any(map(_has_delimiter, (field for row in rows for field in row))):
+    if any(mark in line for line in lines for mark in ";|"):
         return False
-    width = len(rows[-1])
+    rows = _rows(lines, " ", '"')
+    width = len(rows[-1]) if rows else 0
     n_same = sum(len(row) == width for row in rows)
     named = _have_names(rows)
     if width < 2 or not (named or len(rows[0]) == width):
         return False
     below = [row for row in rows[1:] or rows if len(row) == width]
-    share = sum(_is_numeric([row[k] for row in below]) for k in range(width)) / width
+    share = sum(map(_is_numeric, zip(*below, strict=True))) / width
     if "\t" in lines[0] and len({line.count("\t") for line in lines}) == 1:
         columns = zip(*(line.split("\t") for line in lines[1:] or lines), strict=True)
         if len(rows) < _SEVERAL or share < 0.5 or any(map(_is_numeric, columns)):
             return False
+    if any("," in field and not _looks_numeric(field) for row in rows for field in row):
+        return False
     if share >= 0.5:
         return n_same >= 0.9 * len(rows) or named
     return categories and len(rows) >= _SEVERAL and (n_same == len(rows) or named)
@@ -163,15 +165,10 @@ def _have_names(rows: Sequence[Sequence[str]]) -> bool:
     )
 
 
-def _has_delimiter(field: str) -> bool:
-    """Return whether a field has a delimiter that is not a decimal or thousands mark."""
-    return any(mark in field for mark in ";|") or ("," in field and not _looks_numeric(field))
-
-
-def _is_numeric(column: Sequence[str]) -> bool:
+def _is_numeric(column: Iterable[str]) -> bool:
     """Return whether a column has numbers, and besides them only missing values."""
-    filled = [field for field in column if field not in MISSING]
-    return bool(filled) and all(map(_looks_numeric, filled))
+    filled = (field for field in column if field not in MISSING)
+    return _looks_numeric(next(filled, "")) and all(map(_looks_numeric, filled))
 
 
 def _rows(lines: Sequence[str], delimiter: str, quote: str | None, *, strip: bool = False) -> list[list[str]]:
