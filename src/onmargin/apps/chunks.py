@@ -1,7 +1,7 @@
 """Chunks of examples from files, and the position in the data."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -130,7 +130,8 @@ class Digest:
             text_sum, *sums = self.checksums
             for k in range(0, len(texts), _FEW):
                 text_sum = crc32("\n".join([*texts[k : k + _FEW], ""]).encode("utf-8", "surrogatepass"), text_sum)
-            parts = _shown(others), _shown(y or [None] * n), _shown(chunk.weights or [1.0] * n)
+            labels = _shown(y) if y else "None" * n
+            parts = _shown(others), labels, _shown(chunk.weights) if chunk.weights else "1.0" * n
             seen = (part.encode("utf-8", "surrogatepass") for part in parts)
             self.checksums = text_sum, *map(crc32, seen, sums)
             self.scheme = _RECORDS
@@ -143,7 +144,9 @@ class Digest:
         return other in {"", str(self)} or not other.startswith(self.scheme)
 
 
-def _shown(values: Iterable[Any]) -> str:
+def _shown(values: Sequence[Any]) -> str:
+    if set(map(type, values)) == {str}:  # labels, of which there are few
+        return "".join(map({value: repr(value) for value in set(values)}.__getitem__, values))
     return "".join(map(repr, values))
 
 
