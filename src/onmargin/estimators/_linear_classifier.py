@@ -67,8 +67,8 @@ class LinearClassifier(LinearEstimator):
         return nearest_codes(y, self.classes_)
 
     def _target(self, codes: NDArray[np.intp]) -> Vector:
-        """Return the targets of the task: -1 and +1 for up to two classes, otherwise the column."""
-        return np.array([-1.0, 1.0]).take(codes) if len(self.classes_) <= 2 else codes.astype(np.float64)
+        """Return the targets of the task: -1 and +1 for two classes, otherwise the column."""
+        return np.array([-1.0, 1.0]).take(codes) if len(self.classes_) == 2 else codes.astype(np.float64)
 
     def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
         """Return example weights times class weights, "balanced" ones by the given rule; also count the classes."""

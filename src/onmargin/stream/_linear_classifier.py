@@ -206,8 +206,8 @@ class LinearClassifier(StreamLearner):
         return Reliability.of(self._model.calibration if "_model" in vars(self) else Calibration())
 
     def _targets(self) -> dict[Any, float]:
-        if len(self.classes_) <= 2:  # a single class is the first of two until there are others
-            return dict(zip(self.classes_, (-1.0, 1.0), strict=False))
+        if len(self.classes_) == 2:
+            return dict(zip(self.classes_, (-1.0, 1.0), strict=True))
         return {label: float(code) for code, label in enumerate(self.classes_)}
 
     def _leading(self, x: Any) -> Any:

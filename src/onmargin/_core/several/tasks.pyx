@@ -21,6 +21,8 @@ from onmargin._core.tasks.task cimport Task
 
 # Votes predict once the mean of scaled scores has made this many mistakes more where it predicted, less one.
 cdef double MOST_BEHIND = 10
+# The target of the only class so far, for models that learn it as the first of two.
+cdef double FIRST_OF_TWO = -1
 
 
 cdef class Several(Task):
@@ -300,6 +302,8 @@ cdef class Several(Task):
         r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
         if self.targets.tempered:
             distance = self.targets.temper(distance)
+        if self.one_class:
+            own.y = r.y = &FIRST_OF_TWO
         self.first.constrain(r, &own, self.s, self.place, 0, self.votes)
         if not self.compares(r):
             return

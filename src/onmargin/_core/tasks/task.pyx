@@ -201,10 +201,9 @@ cdef class Multiclass(Classes):
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef const double* s = r.s
         cdef Py_ssize_t c, right = <Py_ssize_t>r.y[0], rival
-        cdef double asked, loss
-        if r.n_scores < 2:  # a single class has no rival
+        cdef double asked = self.asked(right), loss
+        if r.n_scores < 2:
             return
-        asked = self.asked(right)
         rival = best_rival(s, r.n_scores, right)
         loss = asked - (s[right] - s[rival])
         r.mistake = s[right] <= s[rival]
