@@ -54,8 +54,9 @@ class Program(click.Group):
 def main() -> None:
     """Online learning on the margin.
 
-    FILES may be svmlight, CSV, TSV, JSON, JSON lines, ARFF, Vowpal Wabbit text, lines of label, tab and text, Parquet,
-    Arrow, folders of texts, mailboxes, CoNLL or CRFsuite files, compressed or not. Use - for the standard input.
+    FILES may be svmlight, CSV, TSV, tables separated by blanks, JSON, JSON lines, ARFF, Vowpal Wabbit text, lines of
+    label, tab and text, Parquet, Arrow, folders of texts, mailboxes, CoNLL or CRFsuite files, compressed or not. Use -
+    for the standard input.
     """
     # OpenBLAS threads are not used here, and starting them takes a sixth of the time of a prediction.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
