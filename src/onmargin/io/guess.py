@@ -57,7 +57,8 @@ def guess_format(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
     -------
     format : str
         "svmlight", "csv" (or TSV, or columns between blanks), "jsonl", "json", "vw", "arrow" (or Parquet), "arff",
-        "mbox", "conll", "conllu", "crfsuite", "text" or "folder". Each corresponds to the reader ``read_...`` of this name.
+        "mbox", "conll", "conllu", "crfsuite", "text" or "folder". Each corresponds to the reader ``read_...`` of this
+        name.
 
     Raises
     ------
