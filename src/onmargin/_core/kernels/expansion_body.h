@@ -104,13 +104,24 @@ TARGET static void NAME(expand_dense)(const REAL *values, ptrdiff_t n, const dou
         }
 }
 
+/* The sums of one row are contiguous, as the coefficients of a support are. */
+TARGET static void NAME(expand_row)(const REAL *values, const double *restrict coef, ptrdiff_t stride,
+                                    ptrdiff_t supports, ptrdiff_t columns, double *restrict sums)
+{
+    for (ptrdiff_t k = 0; k < supports; k++)
+        for (ptrdiff_t c = 0; c < columns; c++)
+            sums[c] += coef[k * stride + c] * values[k];
+}
+
 TARGET static void NAME(expand)(const void *values, ptrdiff_t n, const double *coef, ptrdiff_t stride,
                                 ptrdiff_t supports, ptrdiff_t columns, double *sums)
 {
     ptrdiff_t used = 0;
     for (ptrdiff_t i = 0; i < supports * stride; i++)
         used += coef[i] != 0;
-    if (columns > 2 && supports > 4 && 2 * used > supports * columns)
+    if (n == 1)
+        NAME(expand_row)(values, coef, stride, supports, columns, sums);
+    else if (columns > 2 && supports > 4 && 2 * used > supports * columns)
         NAME(expand_dense)(values, n, coef, stride, supports, columns, sums);
     else
         NAME(expand_sparse)(values, n, coef, stride, supports, columns, sums);
