@@ -2,8 +2,8 @@
 
 The last column is the gain that these times allow on two cores that have nothing else to do. For texts, it is the CPU
 time with one thread, divided by half of that with two, or by the time of the thread that learns if that is longer, and
-at most 2. For records, one thread reads and the other plays the rounds: it is the CPU time with one thread,
-divided by that of the busier one.
+at most 2. For records and sentences, one thread reads and the other plays the rounds: it is the CPU time with one
+thread, divided by that of the busier one.
 """
 
 import argparse
@@ -15,16 +15,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onmargin import stream
-from onmargin.features import RecordFeatures
+from onmargin import SequenceTagger, stream
+from onmargin.features import RecordFeatures, WindowFeatures
 
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "names": {},
     "hashed, 2^18": {"n_features": 2**18},
     "hashed, 2^20, pairs of words": {"n_features": 2**20, "ngrams": (1, 2)},
     "names, document frequencies": {"idf": True},
 }
 LEARNERS = (stream.PassiveAggressiveClassifier, stream.AROWClassifier)
+TAGGERS: dict[str, dict[str, Any]] = {
+    "20 words, 20 labels": {},
+    '20 words, 20 labels, update="max_loss"': {"update": "max_loss"},
+}
 MANY = 8  # threads, so that the one that learns makes hardly any features
 
 
@@ -73,7 +77,7 @@ def measured(make: Callable[[int], Callable[[], object]], threads: Iterable[int]
     return [Times(*times) for times in best.values()]
 
 
-def learning(learner: Any, X: list, y: list, options: dict[str, Any], n_jobs: int) -> Callable[[], object]:
+def learning(learner: Any, X: list[Any], y: list[Any], options: dict[str, Any], n_jobs: int) -> Callable[[], object]:
     model = learner(features=RecordFeatures(n_jobs=n_jobs, **options))
     return partial(model.learn_many, X, y)
 
@@ -88,6 +92,10 @@ def header(examples: str, last: str) -> None:
     columns = ("1 thread, wall s", "2 threads", "gain", "1 thread, CPU s", "2 threads", last, "possible gain")
     print(f"\n| {examples} | {' | '.join(columns)} |")
     print("| --- |" + " ---: |" * len(columns))
+
+
+def tagging(X: list[Any], y: list[Any], options: dict[str, Any], n_jobs: int) -> Callable[[], object]:
+    return partial(SequenceTagger(n_jobs=n_jobs, **options).partial_fit, X, y)
 
 
 def main() -> None:
@@ -109,6 +117,12 @@ def main() -> None:
         title = f"20 of {names:,} names, {classes} classes, {learner.__name__}"
         one, two = measured(make, (1, 2), repeats)
         show(title, one, two, max(two.alone, two.cpu - two.alone))
+    header("sentences", "of it reading")
+    words = [[(word, word[-1]) for word in text.split()[:20]] for text in X[: n // 5]]
+    labels = [[label + end for _, end in sentence] for sentence, label in zip(words, y, strict=False)]
+    for name, options in TAGGERS.items():
+        one, two = measured(partial(tagging, list(map(WindowFeatures(), words)), labels, options), (1, 2), repeats)
+        show(name, one, two, max(two.alone, two.cpu - two.alone))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core import rounds
+from onmargin._core.background import Background
 from onmargin._core.geometries.center import Center
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.rows import Rows
@@ -148,6 +149,13 @@ class Learner(Part, Generic[SomeGeometry]):
         pace = self.pace(X, trials) if interruptible else 0
         parts = self.task, self.step, self.geometry, self._totals
         rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace)
+
+    def learn_in(
+        self, background: Background, X: Rows, y: Vector, weight: Vector | None, *, trials: Offsets, targets: Offsets
+    ) -> None:
+        """Play rounds like `learn`, in a second thread: do not use the learner until its work is done."""
+        parts = self.task, self.step, self.geometry, self._totals
+        rounds.play(*parts, X, y, weight, trials=trials, targets=targets, background=background)
 
     def learn_unchecked(self, X: Rows, y: Vector) -> None:
         """Play one round per row of an unchecked X, with plain weights; targets may also be unchecked numbers.

@@ -34,9 +34,8 @@ N_RECORDS = 8_000
 
 @pytest.fixture(autouse=True)
 def _always_pays(monkeypatch):
-    """By this clock, reading and playing take equally long, so that a thread is started."""
-    ticks = count()
-    monkeypatch.setattr(core, "thread_time", lambda: float(next(ticks)))
+    """By this clock, reading and playing take equally long, so that a thread is started. No signal can interrupt it."""
+    monkeypatch.setattr(core, "thread_time", count(0.0).__next__)
 
 
 def records(n=N_RECORDS, size=4, seed=0):
@@ -157,10 +156,12 @@ def test_an_error_of_an_examples_own_code_leaves_those_before(threads):
     assert is_alike(several, single.learn_many(X[:7_700], y[:7_700]))
 
 
-def test_an_example_cannot_use_the_model_that_reads_it(threads):
+@pytest.mark.parametrize("call", ["learn_one", "learn_many"])
+def test_an_example_cannot_use_the_model_that_reads_it(call, threads):
     X, y = records(), labels("PA")
     several, single = make("PA", 2), make("PA", 1)
-    X[7_700] = {"another": 1.0, "f1": Number(lambda: several.learn_one({"f2": 1.0}, "c0"))}
+    inner = ({"f2": 1.0}, "c0") if call == "learn_one" else ([{"f2": 1.0}], ["c0"])
+    X[7_700] = {"another": 1.0, "f1": Number(lambda: getattr(several, call)(*inner))}
     with pytest.raises(RuntimeError, match="from within an example"):
         several.learn_many(X, y)
     assert is_alike(several, single.learn_many(X[:7_700], y[:7_700]))
@@ -190,8 +191,8 @@ def test_an_interrupt_loses_nothing():
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers that interrupt")
 def test_a_signal_handler_may_use_the_model():
-    X, y = records(), labels("PA")
-    several = make("PA", 2).learn_many(X[:10], y[:10])
+    X, y = records(), [f"c{k % 2}" for k in range(N_RECORDS)]  # no new names or labels
+    several = make("PA", 2, n_features=2**9).learn_many(X[:10], y[:10])
     several._player.stretch = 1 << 12
     seen = []
 
@@ -219,7 +220,7 @@ def test_one_thread_is_enough(threads):
 
 def test_no_thread_is_started_where_reading_takes_nearly_all_the_time(threads, monkeypatch):
     ticks = iter([0.0, *(9 + 10 * (k // 2) + k % 2 for k in range(10**4))])  # nine of ten parts
-    monkeypatch.setattr(core, "thread_time", lambda: next(ticks))
+    monkeypatch.setattr(core, "thread_time", ticks.__next__)
     X, y = records(), labels("PA")
     make("PA", 2).learn_many(X, y)
     assert not threads

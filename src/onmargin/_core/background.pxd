@@ -14,8 +14,9 @@ cdef class Background:
 
     cdef start(self, Work work)
     cdef bint open(self) except -1
-    cdef wait(self)
-    cdef close(self)
+    cpdef wait(self)
+    cpdef close(self)
 
 
+cpdef bint pays(double reading, double playing) noexcept
 cdef void free_lock(PyThread_type_lock lock) noexcept

@@ -13,6 +13,15 @@ from cpython.pythread cimport (
 )
 
 
+# A second thread pays if reading and rounds both take longer than one part of the time in so many.
+cdef int PARTS = 5
+
+
+cpdef bint pays(double reading, double playing) noexcept:
+    """Return whether it saves time to play the rounds of a block while the next block is read."""
+    return PARTS * min(reading, playing) > reading + playing
+
+
 cdef class Work:
     """Base class: something to do without the GIL."""
 
@@ -70,14 +79,14 @@ cdef class Background:
                     break
                 self.work.run()
 
-    cdef wait(self):
+    cpdef wait(self):
         """Wait until the work is done."""
         if self.busy:
             with nogil:
                 PyThread_acquire_lock(self.done, WAIT_LOCK)
             self.work, self.busy = None, False
 
-    cdef close(self):
+    cpdef close(self):
         """Wait until the work is done, and end the thread."""
         self.wait()
         if self.started:

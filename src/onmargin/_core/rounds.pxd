@@ -2,9 +2,11 @@
 
 from libc.float cimport DBL_MAX
 
+from onmargin._core.background cimport Work
 from onmargin._core.calibration cimport Calibration
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport Round
+from onmargin._core.rows cimport Rows
 from onmargin._core.steps.step cimport Step
 from onmargin._core.tasks.task cimport Task
 
@@ -49,6 +51,29 @@ cdef class Stage:
         self.r.n_parts = 1
         self.r.asleep = NULL
         self.r.loss = self.r.squared_loss = self.r.cost = 0
+
+
+cdef struct Schedule:
+    Py_ssize_t n, pace
+    bint guarded
+    const Py_ssize_t* row_of
+    const Py_ssize_t* target_of
+    const Py_ssize_t* order
+    const double* target
+    const double* weights
+
+
+cdef class Rounds(Work):
+    cdef Task task
+    cdef Step step
+    cdef Geometry geometry
+    cdef Totals totals
+    cdef Rows X
+    cdef Stage stage
+    cdef Schedule plan
+    cdef tuple owners       # of the arrays
+
+    cdef bint play(self) except -1 nogil
 
 
 cpdef set_asleep(Task task, Geometry geometry)

@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.background import Background, Work
 from onmargin._core.calibration import Calibration
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.rows import Rows
@@ -32,6 +33,24 @@ class Stage:
         self, geometry: Geometry, step: Step | None = None, trials: NDArray[np.intp] | None = None
     ) -> None: ...
 
+class Rounds(Work):
+    def __init__(
+        self,
+        task: Task,
+        step: Step,
+        geometry: Geometry,
+        totals: Totals,
+        X: Rows,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64] | None = None,
+        order: NDArray[np.intp] | None = None,
+        *,
+        trials: NDArray[np.intp] | None = None,
+        targets: NDArray[np.intp] | None = None,
+        pace: int = 0,
+        guarded: bool = False,
+    ) -> None: ...
+
 def play(
     task: Task,
     step: Step,
@@ -46,6 +65,7 @@ def play(
     targets: NDArray[np.intp] | None = None,
     pace: int = 0,
     guarded: bool = False,
+    background: Background | None = None,
 ) -> bool: ...
 def losses(
     task: Task, geometry: Geometry, X: Rows, y: NDArray[np.float64], out: NDArray[np.float64], *, pace: int = 0

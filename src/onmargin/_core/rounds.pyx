@@ -9,6 +9,7 @@ from libc.float cimport DBL_MAX, FLT_MAX
 from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int32_t
 
+from onmargin._core.background cimport Background, Work
 from onmargin._core.geometries.geometry cimport Geometry, measure, move, scores
 from onmargin._core.round cimport HalfSpace, Round, finite
 from onmargin._core.rows cimport Row, Rows, Vec, address, vec_for
@@ -143,9 +144,78 @@ cdef bint is_finite(const Row* x, Py_ssize_t itemsize) noexcept nogil:
     return True
 
 
+cdef bint play_all(
+    Task task, Step step, Geometry geometry, Totals totals, Rows X, Stage stage, const Schedule* plan
+) except -1 nogil:
+    """Play the rounds of a plan; return whether all rows were valid, as far as they were to be checked."""
+    cdef Round* r = &stage.r
+    cdef const Vec* vec = vec_for(X.itemsize)
+    cdef double most = FLT_MAX if X.itemsize == 4 else DBL_MAX
+    cdef bint guarded = plan.guarded
+    cdef Py_ssize_t t, i, j, n = plan.n, pace = plan.pace
+    cdef const Py_ssize_t* row_of = plan.row_of
+    cdef const Py_ssize_t* target_of = plan.target_of
+    cdef const Py_ssize_t* order = plan.order
+    cdef const double* target = plan.target
+    cdef const double* weights = plan.weights
+    for t in range(n):
+        check_signals(t, pace)
+        i = t if order == NULL else order[t]
+        if weights != NULL:
+            r.weight = weights[i]
+            if r.weight == 0:
+                continue
+        r.t = t
+        if row_of != NULL:
+            r.n_rows = row_of[i + 1] - row_of[i]
+        for j in range(r.n_rows):                                     # receive x_t
+            X.row((i if row_of == NULL else row_of[i]) + j, &r.x[j])
+            r.x[j].squared_norm = 0                                   # not measured yet
+        r.y = target + (i if target_of == NULL else target_of[i])     # and y_t
+        if target_of != NULL:
+            r.n_y = target_of[i + 1] - target_of[i]
+        if guarded and not (fabs(r.y[0]) <= most and (r.x.indices == NULL or vec.is_canonical(r.x, X.n_features))):
+            return False
+        play_round(task, step, geometry, totals, stage)
+        if guarded and not r.x.squared_norm < INFINITY and not is_finite(r.x, X.itemsize):
+            return False
+    return True
+
+
+cdef class Rounds(Work):
+    """Rounds that are ready to be played once; see `play`. The arrays must not change until then."""
+
+    def __init__(
+        self, Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None, *,
+        trials=None, targets=None, Py_ssize_t pace=0, bint guarded=False,
+    ):
+        cdef Py_ssize_t n_trials = X.n_rows if trials is None else len(trials) - 1
+        cdef Schedule* plan = &self.plan
+        check_fit(geometry, X)
+        self.task, self.step, self.geometry, self.totals, self.X = task, step, geometry, totals, X
+        self.stage = Stage(geometry, step, trials)
+        task.reserve(self.stage.n_rows, geometry.n_scores)
+        set_asleep(task, geometry)
+        if trials is not None:
+            geometry.reserve(self.stage.n_rows, X.most_stored(trials))
+        self.owners = (y, weight, order, trials, targets)
+        plan.n, plan.pace, plan.guarded = n_trials if order is None else len(order), pace, guarded
+        plan.row_of = NULL if trials is None else <Py_ssize_t*>address(trials, "lq", n_trials + 1)
+        plan.target_of = NULL if targets is None else <Py_ssize_t*>address(targets, "lq", n_trials + 1)
+        plan.target = <double*>address(y, "d", n_trials if targets is None else len(y))
+        plan.weights = NULL if weight is None else <double*>address(weight, "d", n_trials)
+        plan.order = NULL if order is None else <Py_ssize_t*>address(order, "lq", plan.n)
+
+    cdef bint play(self) except -1 nogil:
+        return play_all(self.task, self.step, self.geometry, self.totals, self.X, self.stage, &self.plan)
+
+    cdef void run(self) noexcept nogil:
+        self.play()
+
+
 def play(
     Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None, *, trials=None,
-    targets=None, Py_ssize_t pace=0, bint guarded=False,
+    targets=None, Py_ssize_t pace=0, bint guarded=False, Background background=None,
 ):
     """Learn the rows of X in the given order (None: as they are); `weight` scales C per row, and 0 skips a row.
 
@@ -159,50 +229,18 @@ def play(
     checked as it is learned: a row that is not finite has a norm that is not, and a target must fit the type of the
     weights. Return whether all were valid; if not, the first invalid one ended the loop, and the caller must drop
     everything that was learned.
+
+    With `background`, which must have nothing to do, its thread plays the rounds, without `pace` and `guarded`.
     """
-    check_fit(geometry, X)
-    cdef Stage stage = Stage(geometry, step, trials)
-    cdef Round* r = &stage.r
-    cdef const Vec* vec = vec_for(X.itemsize)
+    cdef Rounds rounds = Rounds(
+        task, step, geometry, totals, X, y, weight, order, trials=trials, targets=targets, pace=pace, guarded=guarded
+    )
     cdef bint sound = True
-    cdef double most = FLT_MAX if X.itemsize == 4 else DBL_MAX
-    task.reserve(stage.n_rows, geometry.n_scores)
-    set_asleep(task, geometry)
-    if trials is not None:
-        geometry.reserve(stage.n_rows, X.most_stored(trials))
-    cdef Py_ssize_t n_trials = X.n_rows if trials is None else len(trials) - 1
-    cdef Py_ssize_t t, i, j, n = n_trials if order is None else len(order)
-    cdef Py_ssize_t* row_of = NULL if trials is None else <Py_ssize_t*>address(trials, "lq", n_trials + 1)
-    cdef Py_ssize_t* target_of = NULL if targets is None else <Py_ssize_t*>address(targets, "lq", n_trials + 1)
-    cdef double* target = <double*>address(y, "d", n_trials if targets is None else len(y))
-    cdef double* weights = NULL if weight is None else <double*>address(weight, "d", n_trials)
-    cdef Py_ssize_t* sequence = NULL if order is None else <Py_ssize_t*>address(order, "lq", n)
-    with nogil:
-        for t in range(n):
-            check_signals(t, pace)
-            i = t if sequence == NULL else sequence[t]
-            if weights != NULL:
-                r.weight = weights[i]
-                if r.weight == 0:
-                    continue
-            r.t = t
-            if row_of != NULL:
-                r.n_rows = row_of[i + 1] - row_of[i]
-            for j in range(r.n_rows):                                     # receive x_t
-                X.row((i if row_of == NULL else row_of[i]) + j, &r.x[j])
-                r.x[j].squared_norm = 0                                   # not measured yet
-            r.y = target + (i if target_of == NULL else target_of[i])     # and y_t
-            if target_of != NULL:
-                r.n_y = target_of[i + 1] - target_of[i]
-            if guarded and not (
-                fabs(r.y[0]) <= most and (r.x.indices == NULL or vec.is_canonical(r.x, X.n_features))
-            ):
-                sound = False
-                break
-            play_round(task, step, geometry, totals, stage)
-            if guarded and not r.x.squared_norm < INFINITY and not is_finite(r.x, X.itemsize):
-                sound = False
-                break
+    if background is None:
+        with nogil:
+            sound = rounds.play()
+    else:
+        background.start(rounds)
     return sound
 
 

@@ -15,7 +15,7 @@ from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from onmargin._core.background cimport Background, Work
+from onmargin._core.background cimport Background, Work, pays
 from onmargin._core.calibration cimport Calibration
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport Evidence
@@ -43,7 +43,6 @@ cdef enum:
     MOST_RECORDS = 1 << 10  # of a block
     NUMBERS = 1 << 14       # of a block, which ends behind them
     WORTH = 2               # blocks that must be left to start a thread
-    PARTS = 5               # reading and rounds must both take longer than one part of the time in so many
 
 
 cdef struct RecordDraft:
@@ -201,11 +200,15 @@ cdef class Player(Work):
 
     cdef int receive(self, x, bint grow, bint learn) except -1:
         """Make x the row of the round; its features have weights."""
-        if self.reading:
-            raise RuntimeError("the model was called from within an example that it is reading")
+        self.refuse_if_reading()
         if self.reader is not None:
             self.reader.rewind()
         return self.receive_next(x, grow, learn)
+
+    cdef int refuse_if_reading(self) except -1:
+        if self.reading:
+            raise RuntimeError("the model was called from within an example that it is reading")
+        return 0
 
     cdef int receive_next(self, x, bint grow, bint learn) except -1:
         """Do the same, and keep the numbers of the rows that were read before."""
@@ -397,6 +400,7 @@ cdef class Player(Work):
         Whatever ends the reading, all records before it are learned.
         """
         cdef Py_ssize_t k
+        self.refuse_if_reading()
         self.reader.rewind()
         if self.block is None:
             self.block, self.drafts = RecordBlock(), RecordBlock().drafts
@@ -445,9 +449,8 @@ cdef class Player(Work):
         self.hand_over()
         self.since = thread_time()
         playing = self.since - now
-        if self.background is None and self.n_threads > 1 and worth:
-            if PARTS * min(reading, playing) > reading + playing:
-                self.background = Background()
+        if self.background is None and self.n_threads > 1 and worth and pays(reading, playing):
+            self.background = Background()
 
     cdef hand_over(self):
         """Let the records that were read be played, in the second thread if there is one."""

@@ -96,6 +96,8 @@ def resumed(request: Request, out: str) -> Run:
     learner.n_tokens = notes["tokens"]
     if isinstance(getattr(learner.model, "features", None), RecordFeatures):
         learner.model.features = replace(learner.model.features, n_jobs=request.parameters.get("n_jobs"))
+    elif hasattr(learner.model, "n_jobs"):
+        learner.model.n_jobs = request.parameters.get("n_jobs")
     return Run(
         request,
         out,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, repeat
 from math import inf
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onmargin._core.background import Background, pays
 from onmargin._core.geometries.chain import EdgePaths
 from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
@@ -26,20 +29,39 @@ from onmargin.estimators._sequences import (
     check_kinds,
     check_lengths,
     is_matrix,
+    known_ends,
     label_segments,
     read_labels,
     read_matrix,
     read_named,
 )
-from onmargin.learner import Offsets, Vector
+from onmargin.learner import Offsets, Vector, threads
 from onmargin.models.chain import Chain, TaggerOptions
 from onmargin.models.columns import check_known
+from onmargin.models.options import option
 from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.rules import N_JOBS
+
+# Tokens of a block, of which the next is read while one is learned, and the least number of blocks of a call.
+BLOCK, WORTH = 1 << 12, 4
+# Weights to copy, per token to read, that take little time compared to reading; and how far to grow ahead, at most.
+MOST_COPIED, MOST_ROOM = 64, 4.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ChainLearner(Estimator, TaggerOptions):
     """An estimator of sequences over a linear chain, without its public methods."""
+
+    n_jobs: int | None = option(
+        None,
+        *N_JOBS,
+        text="""
+        n_jobs : int or None, default=None
+            Maximum number of threads of `partial_fit`; the result does not depend on it. If None or -1, one per core.
+            With a long list of sequences, a second thread plays rounds while the next sequences are read, if both take
+            long enough.
+        """,
+    )
 
     if TYPE_CHECKING:
         _names: Names | None = field(init=False)  # None if X is a matrix
@@ -165,28 +187,116 @@ class ChainLearner(Estimator, TaggerOptions):
             check_lengths(ends, len({*known, *named}.union(*labels)))
         return labels
 
+    def _read_ahead(
+        self, X: Any, y: Any, lengths: ArrayLike | None, sample_weight: ArrayLike | None, named: Iterable[Any]
+    ) -> tuple[Offsets, LabelLists, Vector | None] | None:
+        """Return the offsets, labels and weights of sequences that may be read while others are learned.
+
+        All is checked, except the tokens. Return None if the call is short, or if anything is wrong: errors in X come
+        first.
+        """
+        if self._names is None or lengths is not None or not isinstance(X, list | tuple) or len(X) < WORTH:
+            return None
+        ends = None if threads(self.n_jobs) == 1 else known_ends(X, y)
+        if ends is None or ends[-1] < WORTH * BLOCK or not self._can_copy(int(ends[-1])):
+            return None
+        try:
+            labels = self._check_labels(y, ends, named)
+            return ends, labels, check_weight(sample_weight, len(labels))
+        except (TypeError, ValueError):
+            return None
+
+    def _can_copy(self, n_tokens: int) -> bool:
+        """Return whether copying and growing the weights takes little time compared to reading so many tokens."""
+        if self._model.plan.ensemble is not None or self._chosen_by is not None:
+            return False
+        geometry = self._learner.geometry
+        return not self._n_rounds() or geometry.n_features * geometry.n_scores <= MOST_COPIED * n_tokens
+
+    def _learn_while_reading(
+        self, point: RestorePoint, X: Any, ends: Offsets, labels: LabelLists, weight: Vector | None
+    ) -> int:
+        """Learn sequences in blocks; a second thread plays the rounds of a block while the next one is read.
+
+        Return the number of features. Rounds update a copy of the weights: an error in X, or an interrupt, leaves the
+        tagger as it was. If a thread does not pay after the first block, the rest is read before it is learned.
+        """
+        names: Any = self._names
+        point.drops_rounds = True
+        if self._n_rounds():
+            self._model.learner = deepcopy(self._learner)
+        background, size, stop = None, BLOCK, 0
+        try:
+            while stop < len(labels):
+                start, stop = stop, min(int(np.searchsorted(ends, ends[stop] + size)), len(labels))
+                began = thread_time()
+                rows, found = read_named(X[start:stop], names, grow=True, separator=self.separator, first=start)
+                if not np.array_equal(found + ends[start], ends[start : stop + 1]):
+                    raise RuntimeError("a sequence of X changed while it was read")
+                read = thread_time()
+                self._learn_in_order(
+                    point,
+                    rows,
+                    found,
+                    labels[start:stop],
+                    None if weight is None else weight[start:stop],
+                    background=background,
+                    more=min(ends[-1] / ends[stop], MOST_ROOM),
+                )
+                if background is None and pays(read - began, thread_time() - read):
+                    background = Background()
+                elif background is None:
+                    size = int(ends[-1])
+        finally:
+            if background is not None:
+                background.close()
+        if self._learner.geometry.n_features > 2 * len(names):
+            self._learner.geometry = self._learner.geometry.resized(len(names))
+        return len(names)
+
     def _learn_in_order(
-        self, point: RestorePoint, rows: Rows, ends: Offsets, labels: LabelLists, weight: Vector | None
+        self,
+        point: RestorePoint,
+        rows: Rows,
+        ends: Offsets,
+        labels: LabelLists,
+        weight: Vector | None,
+        *,
+        background: Background | None = None,
+        more: float = 1.0,
     ) -> None:
-        """Play one round per sequence; labels and features get weights where they first occur."""
+        """Play one round per sequence; labels and features get weights where they first occur.
+
+        With `background`, the last rounds may still be played when the call returns. `more` is how many times as many
+        features there may be at the end of the call: to make room again copies the weights.
+        """
         live = np.ones(len(labels), bool) if weight is None else weight > 0
         segments = list(label_segments(labels, self._codes, live))
-        # The weights are copied once for all new labels of the call. No path uses a label before its first occurrence.
+        # The weights are copied once for all new labels. No path uses a label before its first occurrence.
         newcomers = {label for _, _, met in segments for label in met}
+        if background is not None:
+            background.wait()
         if not self._meet(newcomers):
             self._model.arrange(self.classes_.tolist())
         self._hide(newcomers)
+        if rows.n_features > self._learner.geometry.n_features:
+            Chain(self._model).make_room(int(more * rows.n_features))
         for first, last, met in segments:
+            if background is not None:
+                background.wait()
             point.advance()
             self._show(met)
-            for start, stop in self._learner.stretches(rows, first, last, ends):
+            pieces = self._learner.stretches(rows, first, last, ends) if background is None else [(first, last)]
+            for start, stop in pieces:
                 point.advance()
                 part, offsets = rows.part(ends[start], ends[stop]), ends[start : stop + 1] - ends[start]
                 width = rows.n_features if self._names is None else part.width()
                 self._make_room(width)
                 self.n_features_in_ = max(self.n_features_in_, width)
-                self._learner.learn(
-                    part.widened(self._learner.geometry.n_features),
+                learner = self._learner
+                learn = learner.learn if background is None else partial(learner.learn_in, background)
+                learn(
+                    part.widened(learner.geometry.n_features),
                     self._targets(labels[start:stop]),
                     None if weight is None else weight[start:stop],
                     trials=offsets,

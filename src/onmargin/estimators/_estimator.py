@@ -135,9 +135,9 @@ class RestorePoint:
             estimator._model = state["_model"].__copy__()
 
     def advance(self) -> None:
-        """Commit what was learned so far."""
+        """Commit what was learned so far, unless all rounds of the call are dropped if it raises."""
         estimator = self._estimator
-        if self._played() and not estimator._model.learner.forks:
+        if not self.drops_rounds and self._played() and not estimator._model.learner.forks:
             state = dict(vars(estimator))
             estimator._model = state["_model"].__copy__()
             self._state = state

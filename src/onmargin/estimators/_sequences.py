@@ -59,11 +59,16 @@ def items(value: Any, what: str, parts: str) -> list[Any]:
     return parted.tolist() if isinstance(parted, np.ndarray) else list(parted)
 
 
-def read_named(X: Iterable[Any], names: Names, *, grow: bool, separator: str | None) -> tuple[Rows, Offsets]:
-    """Return the tokens as rows, and the offsets of the sequences; with `grow`, new names are added."""
+def read_named(
+    X: Iterable[Any], names: Names, *, grow: bool, separator: str | None, first: int = 0
+) -> tuple[Rows, Offsets]:
+    """Return the tokens as rows, and the offsets of the sequences; with `grow`, new names are added.
+
+    Errors number the sequences from `first`.
+    """
     reader = Reader(names, grow=grow, dtype=np.float64, separator=separator)
     ends = [0]
-    for i, sequence in enumerate(each(X, "X", "sequences")):
+    for i, sequence in enumerate(each(X, "X", "sequences"), first):
         if is_matrix(sequence):
             raise TypeError(
                 f"sequence {i} of X is a matrix: stack them with numpy.vstack(X) or scipy.sparse.vstack(X), and pass "
@@ -115,6 +120,14 @@ def read_labels(y: Any, ends: Offsets, *, flat: bool) -> LabelLists:
         if len(labels[i]) != tokens:
             raise ValueError(f"sequence {i} has {tokens} tokens and {len(labels[i])} labels")
     return labels
+
+
+def known_ends(X: Any, y: Any) -> Offsets | None:
+    """Return the offsets of the sequences if they are lists of tokens with lists of labels; otherwise None."""
+    for given in (X, y):
+        if not (isinstance(given, list | tuple) and all(isinstance(one, list | tuple) for one in given)):
+            return None
+    return np.cumsum([0, *map(len, X)], dtype=np.intp)
 
 
 def check_kinds(labels: Iterable[Any]) -> None:

@@ -201,13 +201,20 @@ class SequenceTagger(ChainLearner):
             else:
                 self._begin_chain(X, plan)
             named = [] if classes is None else check_classes(classes).tolist()
-            rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight, named)
-            self._meet(named)
-            self.n_iter_ = 1
-            self._learn_in_order(point, rows, ends, labels, weight)
+            ahead = self._read_ahead(X, y, lengths, sample_weight, named)
+            if ahead is not None:
+                self._meet(named)
+                self.n_iter_ = 1
+                n_features = self._learn_while_reading(point, X, *ahead)
+            else:
+                rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight, named)
+                self._meet(named)
+                self.n_iter_ = 1
+                self._learn_in_order(point, rows, ends, labels, weight)
+                n_features = rows.n_features
             self._ask_for_labels("partial_fit")
-            self._make_room(rows.n_features)
-            self.n_features_in_ = rows.n_features
+            self._make_room(n_features)
+            self.n_features_in_ = n_features
         return self
 
     def read(self, X: Any) -> TokenRows:
