@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin._warnings import warn_of_margin
 from onmargin.estimators._checks import check_named, check_weight, live
-from onmargin.estimators._classes import class_counts, nearest_codes, segments
+from onmargin.estimators._classes import nearest_codes, segments
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
@@ -73,13 +73,15 @@ class LinearClassifier(LinearEstimator):
     def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
         """Return example weights times class weights, "balanced" ones by the given rule; also count the classes."""
         before, by_class = self.class_counts_, self.class_weight
-        if weight is None and by_class is None:
-            self.class_counts_ = before + class_counts(codes, len(before))
-            return None
-        counted = np.ones(len(codes), bool) if weight is None else weight > 0
-        self.class_counts_ = before + class_counts(codes[counted], len(before))
+        learned = codes if weight is None else codes[weight > 0]
+        if len(before) == 2:  # a sum is ten times as fast as counting
+            ones = learned.sum()
+            self.class_counts_ = before + [len(learned) - ones, ones]
+        else:
+            self.class_counts_ = before + np.bincount(learned, minlength=len(before))
         if by_class is None:
             return weight
+        counted = np.ones(len(codes), bool) if weight is None else weight > 0
         if isinstance(by_class, Mapping):
             factors = np.array(class_factors(by_class, self.classes_.tolist()))[codes]
         else:

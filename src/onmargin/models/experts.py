@@ -68,11 +68,6 @@ class Expert(NamedTuple):
     forgets: bool = False  # whether it discounts earlier examples, to follow drift
 
     @property
-    def by_distance(self) -> bool:
-        """Whether it depends on distances between rows, to which all categories contribute the same."""
-        return bool(self.curve or self.neighbors)
-
-    @property
     def max_names(self) -> float:
         """The largest number of names of records with which it takes part."""
         return min(self.most_features, MOST_OF_TABLE) if self.standardized else self.most_features
@@ -363,7 +358,8 @@ def kinds_of(experts: Sequence[Expert], entries: int = 0) -> list[Kind]:
             kind = partial(expert.kind, entries=entries) if expert.curve else expert.kind
             kind = partial(with_average, kind) if averaged else kind
             if expert.standardized:
-                units.append((kind, expert.by_distance))
+                # Of a distance between rows, all categories contribute the same part.
+                units.append((kind, bool(expert.curve or expert.neighbors)))
             else:
                 plain.append(kind)
     return [*plain, partial(_on_standardized, units)] if units else plain

@@ -282,6 +282,8 @@ def _weights(task: Several, kept: list[int]) -> NDArray[np.float64]:
 
 
 def _joined(geometries: list[Geometry], width: int) -> Geometry:
+    if len(geometries) == 1:
+        return geometries[0]
     return joined(packed_columns(geometries) if width == 1 else geometries)
 
 
