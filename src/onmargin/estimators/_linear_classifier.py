@@ -76,9 +76,10 @@ class LinearClassifier(LinearEstimator):
         learned = codes if weight is None else codes[weight > 0]
         if len(before) == 2:  # a sum is ten times as fast as counting
             ones = learned.sum()
-            self.class_counts_ = before + [len(learned) - ones, ones]
+            counts = np.array([len(learned) - ones, ones])
         else:
-            self.class_counts_ = before + np.bincount(learned, minlength=len(before))
+            counts = np.bincount(learned, minlength=len(before))
+        self.class_counts_ = before + counts
         if by_class is None:
             return weight
         counted = np.ones(len(codes), bool) if weight is None else weight > 0
