@@ -123,7 +123,15 @@ def test_errors_in_tokens_come_before_those_in_labels():
             SequenceTagger(n_jobs=n_jobs).partial_fit(X, y)
 
 
-@pytest.mark.skipif(not hasattr(signal, "raise_signal"), reason="needs signals")
+@pytest.fixture
+def interrupts():
+    """Let SIGINT raise KeyboardInterrupt; shells ignore it in background jobs."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_leaves_everything_as_it_was(threads):
     class Interrupting:
         def __float__(self):

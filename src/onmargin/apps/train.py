@@ -291,6 +291,6 @@ def _kept(run: Run) -> str:
 
 def _remedy(run: Run, error: ReadError) -> str:
     """Return what to do after a record that could not be read or learned."""
-    if run.request.skip_errors or not error.skippable or run.settings.format == "folder" or "--encoding" in str(error):
+    if run.request.skip_errors or not error.skippable or error.names_remedy or run.settings.format == "folder":
         return ""
     return ". Correct the file and continue with --resume, or skip such records with --on-error skip"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 
-from onmargin.io._source import DamageError, Lines, Place, RecordError, Source, name_of, opened
+from onmargin.io._source import DamageError, EncodingError, Lines, Place, RecordError, Source, name_of, opened
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -28,9 +28,12 @@ class ReadError(ValueError):
         Number of the line where the problem was found, counted from 1. None if the format has no lines.
     skippable : bool
         Whether records after it can be read, if the reader has an `on_error`.
+    names_remedy : bool
+        Whether the message says how the record can be read.
     """
 
     skippable = True
+    names_remedy = False
 
     def __init__(self, problem: str, path: str, record: int, line: int | None = None) -> None:
         if len(problem) > _LONGEST:  # a record may be a line of a megabyte
@@ -115,6 +118,7 @@ class Reader(Generic[T_co]):
         def located(problem: RecordError) -> ReadError:
             error = ReadError(str(problem), at.path, at.record or n_read + n_skipped + 1, at.line or None)
             error.skippable = not isinstance(problem, DamageError)
+            error.names_remedy = isinstance(problem, EncodingError)
             return error
 
         def skip(problem: RecordError) -> None:

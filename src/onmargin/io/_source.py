@@ -31,6 +31,10 @@ class RecordError(Exception):
     """A problem with a record. `Reader` catches it and adds the file, record and line."""
 
 
+class EncodingError(RecordError):
+    """A record that has another encoding than that of the file; the message names the remedy."""
+
+
 class DamageError(RecordError):
     """A problem after which nothing more can be read from the file."""
 
@@ -138,7 +142,7 @@ def _decoded(line: str, first: bool) -> str:
         line.encode()
     except UnicodeEncodeError as error:
         byte = ord(line[error.start]) - 0xDC00
-        raise RecordError(
+        raise EncodingError(
             f"byte 0x{byte:02x} after {error.start} characters is not UTF-8: set the encoding of the file "
             "(--encoding), which is often cp1252 or latin-1"
         ) from None

@@ -358,7 +358,7 @@ def kinds_of(experts: Sequence[Expert], entries: int = 0) -> list[Kind]:
             kind = partial(expert.kind, entries=entries) if expert.curve else expert.kind
             kind = partial(with_average, kind) if averaged else kind
             if expert.standardized:
-                # Of a distance between rows, all categories contribute the same part.
+                # All categories must contribute the same to a distance between rows.
                 units.append((kind, bool(expert.curve or expert.neighbors)))
             else:
                 plain.append(kind)
