@@ -49,11 +49,15 @@ class _Options(TypedDict, total=False):
 
 
 @overload
-def progressive(model: Mapping[str, Any], X: Any, y: Any = None, **options: Unpack[_Options]) -> Curves: ...
+def progressive(  # numpydoc ignore=GL08
+    model: Mapping[str, Any], X: Any, y: Any = None, **options: Unpack[_Options]
+) -> Curves: ...
 
 
 @overload
-def progressive(model: Any, X: Any, y: Any = None, **options: Unpack[_Options]) -> Curve: ...
+def progressive(  # numpydoc ignore=GL08
+    model: Any, X: Any, y: Any = None, **options: Unpack[_Options]
+) -> Curve: ...
 
 
 def progressive(
