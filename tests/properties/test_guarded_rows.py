@@ -263,10 +263,22 @@ def test_threads_predict_labels_of_every_type(names, n_jobs, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("bad", [np.nan, -np.inf])
-def test_a_bad_row_is_not_scored(bad, is_sparse, n_jobs, monkeypatch):
+@pytest.mark.parametrize(
+    "model",
+    [
+        PassiveAggressiveClassifier(),
+        PassiveAggressiveClassifier(geometry="adaptive"),
+        PassiveAggressiveClassifier(geometry="normalized"),
+        AROWClassifier(average=True),
+        SCWClassifier(),
+    ],
+    ids=repr,
+)
+def test_a_bad_row_is_not_scored(model, bad, is_sparse, n_jobs, monkeypatch):
     monkeypatch.setattr(learners, "STRETCH", A_FEW_ROWS)
     X, y = examples(4, is_sparse=is_sparse)
-    model = PassiveAggressiveClassifier(n_jobs=n_jobs).partial_fit(X, y)
+    model = clone(model).set_params(n_jobs=n_jobs).partial_fit(X, y)
+    assert model._learner.guards
     (X.data if is_sparse else X.ravel())[0] = bad
     with pytest.raises(ValueError, match="contains"):
         model.predict(X)

@@ -18,6 +18,7 @@ cdef class Several(Task):
     cdef readonly Task judge
     cdef readonly bint hedge, by_loss
     cdef bint one_class      # whether there is only one class so far
+    cdef bint first_of_two   # whether the models then learn it as the first of two
     cdef Hedge votes         # losses of the models and weights of their votes
     cdef Origin targets
     cdef Grading grading     # None if scores are not graded

@@ -72,6 +72,7 @@ cdef class Several(Task):
         self.by_loss = by_loss
         self.n = len(self.tasks)
         self.one_class = width == 1 and type(judge) is Multiclass
+        self.first_of_two = self.one_class and not any(isinstance(task, Multiclass) for task in self.tasks)
         self.votes = Hedge(
             self.n, voting=hedge, judged=self.judged_by(), ceiling=ceiling, experts=experts, groups=groups
         )
@@ -302,7 +303,7 @@ cdef class Several(Task):
         r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
         if self.targets.tempered:
             distance = self.targets.temper(distance)
-        if self.one_class:
+        if self.first_of_two:
             own.y = r.y = &FIRST_OF_TWO
         self.first.constrain(r, &own, self.s, self.place, 0, self.votes)
         if not self.compares(r):
