@@ -5,6 +5,7 @@ combinations to cover each value of each parameter, and for a property test it d
 """
 
 import os
+from _thread import start_new_thread
 from collections import Counter
 from dataclasses import fields, is_dataclass
 
@@ -32,6 +33,19 @@ def same_random_numbers():
         import numpy as np
 
         np.random.seed(0)  # noqa: NPY002  # estimators without a random_state use this generator
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """The threads that were started to play rounds."""
+    started = []
+
+    def noted(*arguments):
+        started.append(arguments)
+        return start_new_thread(*arguments)
+
+    monkeypatch.setattr("onmargin._core.background.start_new_thread", noted)
+    return started
 
 
 def pytest_addoption(parser):

@@ -2,7 +2,6 @@
 
 import random
 import signal
-import threading
 from itertools import count
 
 import numpy as np
@@ -27,20 +26,6 @@ def _small_blocks(monkeypatch):
     ticks = count()
     monkeypatch.setattr(_chain_learner, "thread_time", lambda: float(next(ticks)))
     monkeypatch.setattr(_chain_learner, "BLOCK", 50)
-
-
-@pytest.fixture
-def threads(monkeypatch):
-    """The threads that were started."""
-    started = []
-    start = threading._start_new_thread
-
-    def noted(*arguments):
-        started.append(arguments)
-        return start(*arguments)
-
-    monkeypatch.setattr("onmargin._core.background.start_new_thread", noted)
-    return started
 
 
 def sequences(n=400, seed=0):

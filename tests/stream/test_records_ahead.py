@@ -3,7 +3,6 @@
 import pickle
 import random
 import signal
-import threading
 from itertools import count
 
 import pytest
@@ -78,20 +77,6 @@ def state(model):
 
 def is_alike(one, other):
     return state(one) == state(other)
-
-
-@pytest.fixture
-def threads(monkeypatch):
-    """The threads that were started."""
-    started = []
-    start = threading._start_new_thread
-
-    def noted(*arguments):
-        started.append(arguments)
-        return start(*arguments)
-
-    monkeypatch.setattr("onmargin._core.background.start_new_thread", noted)
-    return started
 
 
 @pytest.mark.parametrize("features", FEATURES)
