@@ -4,6 +4,8 @@ import numpy as np
 
 from onmargin._core.restore import zeros
 
+from libc.float cimport DBL_MAX
+from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t
 
 from onmargin._core.geometries.additive cimport Additive
@@ -85,10 +87,15 @@ cdef class Blocks(Euclidean):
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* h
+        cdef double longest
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
             if h.up >= 0 and h.down >= 0:
                 h.q = self.vec.squared_distance(&r.x[h.up], &r.x[h.down])
+                # A value that both rows share is not in q, but the move adds and subtracts it: it must not overflow.
+                longest = sqrt(max(r.x[h.up].squared_norm, r.x[h.down].squared_norm))
+                if h.q > 0 and not h.loss / h.q * longest < DBL_MAX:
+                    h.q = INFINITY
             else:
                 h.q = r.x[max(h.up, h.down)].squared_norm
 
