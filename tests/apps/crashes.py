@@ -1,10 +1,10 @@
 """Kill a service under load repeatedly, and check that everything it acknowledged is still there.
 
-Several clients post examples, each with a key. At a random moment the service is killed by SIGKILL, which it cannot
-catch. Then the files on disk are opened: every acknowledged example must be there under its number, none may
-be there twice, and the weights and totals, from the last snapshot and the tail of the journal, must be those of all
-examples learned in order by a model of its own, bit for bit. Then the service starts again on the same folder, and the
-clients resend unanswered requests with the same keys.
+Several clients post examples, each with a key. After a random number of examples the service is killed by SIGKILL,
+which it cannot catch. Then the files on disk are opened: every acknowledged example must be there under its number,
+none may be there twice, and the weights and totals, from the last snapshot and the tail of the journal, must be those
+of all examples learned in order by a model of its own, bit for bit. Then the service starts again on the same folder,
+and the clients resend unanswered requests with the same keys.
 
     python -m tests.apps.crashes 100
 """
@@ -14,7 +14,6 @@ import random
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 from onmargin.apps.serve.connection import Connection
@@ -22,6 +21,7 @@ from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.state import State, decode
 from tests.apps.serving import learned, process, records
+from tests.waiting import LIMIT, wait_until
 
 N_CLIENTS = 8
 POOL = list(records(2000, seed=7))
@@ -32,7 +32,7 @@ class Poster(threading.Thread):
 
     def __init__(self, address, name, numbers, acknowledged, left):
         super().__init__()
-        self.connection = Connection(address, None, 10, 0)
+        self.connection = Connection(address, None, LIMIT, 0)
         self.name, self.numbers, self.acknowledged = name, numbers, acknowledged
         self.left = left  # sent and not answered
 
@@ -80,8 +80,8 @@ def check(folder, acknowledged):
         service.journal.close()
 
 
-def crash(folder, kills, seed=0, seconds=(0.3, 1.5)):
-    """Kill a service several times, and return its final number of examples."""
+def crash(folder, kills, seed=0, most=1000):
+    """Kill a service several times, each time after up to `most` more examples; yield the numbers of examples."""
     random_ = random.Random(seed)
     acknowledged = {}
     numbers = iter(range(10**9))
@@ -91,13 +91,14 @@ def crash(folder, kills, seed=0, seconds=(0.3, 1.5)):
         with process(folder, "--snapshot-every", 300) as (address, running):
             if kill == 0:
                 made = {"name": "m", "parameters": {"C": 0.3, "average": True}}
-                connection = Connection(address, None, 10, 0)
+                connection = Connection(address, None, LIMIT, 0)
                 connection.exchange("POST", "/v1/models", json.dumps(made).encode())
                 connection.close()
             clients = [Poster(address, f"c{k}", numbers, acknowledged, left[k]) for k in range(N_CLIENTS)]
             for client in clients:
                 client.start()
-            time.sleep(random_.uniform(*seconds))
+            n = len(acknowledged) + random_.randint(1, most)
+            wait_until(lambda n=n: len(acknowledged) >= n)
             running.kill()
             for client in clients:
                 client.join()

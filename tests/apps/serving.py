@@ -18,6 +18,7 @@ from onmargin.apps.serve.run import configured
 from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.tokens import Tokens
 from tests.apps.program import start
+from tests.waiting import LIMIT
 
 # Time limit of a response in seconds. Certificates are computed by a process of low priority.
 TIMEOUT = 300
@@ -25,7 +26,7 @@ TIMEOUT = 300
 
 @contextmanager
 def served(folder, settings=None, limits=None, tokens=None, **options):
-    """Run the service in a thread of this process, with a client that has both as attributes."""
+    """Run the service in a thread of this process; its client has the service, the app and the server as attributes."""
     service = Service.open(folder, settings or Settings())
     app = App(service, tokens or Tokens(), limits or Limits())
     listening = socket.create_server(("127.0.0.1", 0))
@@ -36,12 +37,12 @@ def served(folder, settings=None, limits=None, tokens=None, **options):
         with httpx.Client(
             base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=TIMEOUT, **options
         ) as client:
-            client.service, client.server = service, server
+            client.service, client.app, client.server = service, app, server
             yield client
     finally:
         app.context.stopping.set()
         server.should_exit = True
-        thread.join(30)
+        thread.join(LIMIT)
         listening.close()
 
 
@@ -57,7 +58,7 @@ def process(folder, *options):
     finally:
         if running.poll() is None:
             running.send_signal(signal.SIGTERM)
-        running.wait(30)
+        running.wait(LIMIT)
         running.stderr.close()
 
 

@@ -2,15 +2,21 @@
 
 import json
 import signal
-import time
+import subprocess
+import sys
+from itertools import count, islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import onmargin as library
+from onmargin.apps.chunks import Chunk, Position
+from onmargin.apps.pace import Pace
 from onmargin.io import load_with_notes
-from tests.apps.program import conll, jsonl, onmargin, report, start, svmlight
+from tests.apps.program import CODE, conll, jsonl, onmargin, report, svmlight
 from tests.saved import same_bytes
+from tests.waiting import LIMIT
 
 
 def test_the_progressive_error_is_that_of_the_first_pass(tmp_path):
@@ -126,22 +132,24 @@ def test_wrong_rows_and_sentences_are_skipped(tmp_path):
 
 
 def test_a_signal_is_handled_within_a_block(tmp_path):
-    """A block of rows that takes half a minute to learn does not keep the program from stopping."""
-    random = np.random.default_rng(0)
-    data, out = tmp_path / "a.svm", tmp_path / "model"
-    rows = [" ".join(f"{k}:{v:.3f}" for k, v in enumerate(random.normal(size=60), 1)) for _ in range(3000)]
-    data.write_text("".join(f"{k % 60} {row}\n" for k, row in enumerate(rows)))
-    process = start("train", data, "-o", out, "--task", "classify", "--passes", 40, stdout=-3)
-    assert b"task classify" in process.stderr.readline()  # training has started
-    time.sleep(0.5)
-    assert process.poll() is None
-    begun = time.monotonic()
-    process.send_signal(signal.SIGTERM)
-    _, message = process.communicate(timeout=60)
-    assert time.monotonic() - begun < 3  # the machine may be busy
-    assert process.returncode == 128 + signal.SIGTERM
-    assert b"continue with --resume" in message
-    assert 0 < load_with_notes(out)[1]["position"][2] <= 3000
+    """The program stops between two pieces of a block. Here it receives the signal after its first piece."""
+    data, out = svmlight(tmp_path / "a.svm", 3000), tmp_path / "model"
+    code = "import os, signal; from onmargin.apps.progress import Progress; "
+    code += "Progress.update = lambda *_: os.kill(os.getpid(), signal.SIGTERM); " + CODE
+    arguments = [sys.executable, "-c", code, "train", data, "-o", out, "--passes", "40"]
+    done = subprocess.run(arguments, capture_output=True, timeout=LIMIT, check=False)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert b"10 examples are learned" in done.stderr
+    assert b"continue with --resume" in done.stderr
+    assert load_with_notes(out)[1]["position"] == [0, 0, 10]
+
+
+@pytest.mark.parametrize(("seconds", "sizes"), [(0.5, [10, 2, 1, 1]), (0.1, [10, 10, 10]), (0.01, [10, 40, 160])])
+def test_pieces_of_a_block_take_a_fraction_of_a_second(monkeypatch, seconds, sizes):
+    clock = count(0.0, seconds)
+    monkeypatch.setattr("onmargin.apps.pace.time", SimpleNamespace(monotonic=clock.__next__))
+    chunk = Chunk(list(range(1000)))
+    assert [len(piece) for piece, _ in islice(Pace().pieces(chunk, Position(records=1000)), len(sizes))] == sizes
 
 
 def test_a_run_without_new_data_reports_no_error_rate(tmp_path):

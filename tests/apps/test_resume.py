@@ -3,7 +3,7 @@
 import json
 import random
 import signal
-import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from onmargin.io import load_with_notes
 from onmargin.io.svmlight import SparseRows
 from tests.apps.program import conll, jsonl, onmargin, report, start, svmlight
 from tests.saved import same_bytes
+from tests.waiting import LIMIT, wait_until
 
 
 def train_arguments(kind, folder):
@@ -26,6 +27,14 @@ def train_arguments(kind, folder):
     return [jsonl(folder / "a.jsonl", 500, n_features=60), jsonl(folder / "b.jsonl", 300, seed=1), "--average"]
 
 
+def contents(path):
+    return path.read_bytes() if path.exists() else b""
+
+
+def ended_or_written(process, path, before):
+    return process.poll() is not None or contents(path) != before
+
+
 @pytest.mark.parametrize(
     "kind", [pytest.param("svmlight", marks=pytest.mark.full), "jsonl", pytest.param("conll", marks=pytest.mark.full)]
 )
@@ -35,21 +44,18 @@ def test_killed_runs_end_with_the_same_bytes(tmp_path, kind):
     onmargin("train", *arguments, "-o", whole)
     random_ = random.Random(kind)
     deaths = 0
-    for _ in range(3):
-        before = killed.read_bytes() if killed.exists() else b""
+    while deaths < 3:
         process = start("train", *arguments, "-o", killed, "--checkpoint-every", 7, "--resume", stdout=-3)
         try:
-            deadline = time.monotonic() + 30
-            while process.poll() is None and time.monotonic() < deadline:
-                if killed.exists() and killed.read_bytes() != before:
-                    time.sleep(random_.random() * 0.1)
-                    break
-                time.sleep(0.005)
+            for _ in range(random_.randint(1, 5)):  # checkpoints before the kill
+                wait_until(partial(ended_or_written, process, killed, contents(killed)))
         finally:
             process.kill()
             process.communicate()
-        deaths += process.returncode == -signal.SIGKILL
-    assert deaths >= 2
+        if process.returncode == -signal.SIGKILL:
+            deaths += 1
+        else:  # it was faster than this process
+            killed.unlink()
     onmargin("train", *arguments, "-o", killed, "--resume")
     assert same_bytes(killed, whole)
     # A run killed while it wrote leaves only its unfinished file, which is hidden.
@@ -70,12 +76,9 @@ def test_a_stop_signal_leaves_a_checkpoint(tmp_path, number):
     lines = data.read_bytes().splitlines(keepends=True)
     process.stdin.write(b"".join(lines[:1500]))
     process.stdin.flush()
-    for _ in range(600):  # until it has learned the data so far
-        if stopped.exists():
-            break
-        time.sleep(0.1)
+    wait_until(stopped.exists)  # it has learned the data so far
     process.send_signal(number)
-    _, message = process.communicate(timeout=30)
+    _, message = process.communicate(timeout=LIMIT)
     assert process.returncode == 128 + number
     assert b"1000 examples are learned" in message
     assert b"--resume" in message

@@ -1,7 +1,6 @@
 """A service learns posted examples exactly as the model by itself would."""
 
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,6 +14,7 @@ from onmargin.apps.serve.problems import ConflictError
 from onmargin.apps.serve.schema import Example
 from onmargin.apps.serve.service import Settings
 from tests.apps.serving import alone, blocked, create, learn, learned, predict, process, records, served
+from tests.waiting import LIMIT, wait_until
 
 TASKS = {
     "classify": ({}, [({"a": 1.0}, "x"), ({"b": 2.0, "c": "red"}, "y"), ("words of text", "x"), (["a", "b"], "z")]),
@@ -222,7 +222,7 @@ def test_memory_is_bounded(tmp_path):
         go_on = blocked(client.service)  # concurrent requests near the limit are checked one by one
         with ThreadPoolExecutor(4) as pool:
             posted = [pool.submit(learn, client, "m", ({f"o{k}{j}": 1.0 for j in range(4)}, "a")) for k in range(4)]
-            time.sleep(0.3)
+            wait_until(lambda: len(client.server.server_state.tasks) == 4)
             go_on.set()
         assert sorted(one.result().status_code for one in posted) == [200, 200, 422, 422]
         assert client.get("/v1/models/m").json()["features"] == 48
@@ -272,7 +272,7 @@ def test_the_client_and_a_shutdown(tmp_path):
             client.delete("v")
             assert [one["name"] for one in client.models()] == ["m"]
         running.terminate()
-        running.wait(20)
+        running.wait(LIMIT)
     with process(tmp_path) as (address, _), onmargin.Client(address) as client:
         assert client.model("m")["seq"] == 10
 

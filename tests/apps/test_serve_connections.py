@@ -2,8 +2,10 @@
 
 import re
 import socket
-import time
+from collections import Counter
 from contextlib import suppress
+from select import select
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +13,7 @@ from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.protocol import Guarded
 from onmargin.apps.serve.tokens import Tokens, line
 from tests.apps.serving import blocked, create, learn, records, served
+from tests.waiting import LIMIT, wait_until
 
 PAIRS = list(records(50))
 ONE = b'{"examples": [{"x": {"f1": 1.5, "colour": "red"}}]}'
@@ -32,12 +35,35 @@ def chunked(body, size=20):
     return asked(encoded, LOCAL, JSON, b"Transfer-Encoding: chunked", length=False)
 
 
+ARRIVED = Counter()  # bytes that services have received, by the port of the client
+
+
+@pytest.fixture(autouse=True)
+def count_bytes(monkeypatch):
+    own = Guarded.data_received
+
+    def data_received(self, data):
+        own(self, data)
+        ARRIVED[self.client[1]] += len(data)
+
+    monkeypatch.setattr(Guarded, "data_received", data_received)
+
+
 class Line:
     """A connection to a service."""
 
     def __init__(self, client):
-        self.socket = socket.create_connection((client.base_url.host, client.base_url.port), timeout=30)
+        self.socket = socket.create_connection((client.base_url.host, client.base_url.port), timeout=LIMIT)
+        self.client = client
+        self.port = self.socket.getsockname()[1]
         self.received = b""
+        self.sent = ARRIVED[self.port] = 0
+
+    @property
+    def other_end(self):
+        """The connection in the service."""
+        connections = self.client.server.server_state.connections
+        return wait_until(lambda: next((one for one in tuple(connections) if one.client[1] == self.port), None))
 
     def __enter__(self):
         return self
@@ -46,11 +72,16 @@ class Line:
         self.socket.close()
 
     def send(self, *pieces):
-        """Send pieces so that they arrive one by one."""
-        for piece in pieces:
+        """Send pieces, which arrive one by one."""
+        for k, piece in enumerate(pieces):
+            if k:
+                self.arrive()
             self.socket.sendall(piece)
-            if len(pieces) > 1:
-                time.sleep(0.05)
+            self.sent += len(piece)
+
+    def arrive(self):
+        """Wait until the service has received everything that was sent."""
+        wait_until(lambda: ARRIVED[self.port] == self.sent)
 
     def answer(self):
         """Return the complete next response."""
@@ -138,7 +169,8 @@ def test_tokens_are_required(tmp_path):
             assert b" %d " % status in in_pieces(client, asked(ONE, JSON, *headers)).splitlines()[0]
 
 
-def test_rate_limits_are_enforced(tmp_path):
+def test_rate_limits_are_enforced(tmp_path, monkeypatch):
+    monkeypatch.setattr("onmargin.apps.serve.limits.time", SimpleNamespace(monotonic=lambda: 0.0))
     with served(tmp_path, limits=Limits(rate=0.5)) as client:
         with Line(client) as connection:
             assert b" 404 " in connection.answer_of(asked()).splitlines()[0]
@@ -176,7 +208,7 @@ def test_the_next_request_waits_for_a_late_response(client):
     go_on = blocked(client.service)
     with Line(client) as connection:
         connection.send(asked(b'{"examples": [{"x": {"f1": 1.0}, "y": "yes"}]}', last="learn"), asked())
-        time.sleep(0.2)
+        connection.arrive()
         go_on.set()
         assert b'"first":51' in connection.answer()
         assert b'"seq":51' in connection.answer()
@@ -188,18 +220,23 @@ def test_a_body_is_not_read_as_a_request(client):
     with Line(client) as connection:
         assert b" 415 " in connection.answer_of(head).splitlines()[0]
         connection.send(asked(), asked())
-        time.sleep(0.2)
+        connection.arrive()
         assert b" 200 " in connection.answer_of(asked()).splitlines()[0]
 
 
-def flood(connection, request, seconds=1):
-    """Send a request repeatedly until none is accepted for some seconds; return the number of requests."""
-    connection.socket.settimeout(seconds)
-    for n in range(500):
+def flood(connection, request):
+    """Send a request repeatedly until the service reads no more; return the number of requests that were sent."""
+    some = request * 200
+    connection.socket.setblocking(False)
+    flow = connection.other_end.flow
+    for _ in range(100_000):
         try:
-            connection.socket.sendall(request * 200)
-        except TimeoutError:
-            return 200 * n
+            connection.sent += connection.socket.send(some[connection.sent % len(request) :])
+        except BlockingIOError:
+            if flow.read_paused and flow.write_paused:  # only this client can change that
+                connection.socket.settimeout(LIMIT)
+                return connection.sent // len(request)
+            wait_until(lambda: select([], [connection.socket], [], 0)[1] or (flow.read_paused and flow.write_paused))
     raise AssertionError("everything was taken")
 
 
@@ -214,12 +251,8 @@ def flood(connection, request, seconds=1):
 def test_a_client_that_does_not_read_is_throttled(client, request_):
     with Line(client) as connection:
         n = flood(connection, request_)
-        connections = client.server.server_state.connections
-        waiting = 0
-        while waiting == 0:  # it may be empty between two responses
-            waiting = max(len(one.pipeline) for one in connections)
-        assert waiting < 1000  # the size of one read
-        assert max(one.transport.get_write_buffer_size() for one in connections) < 2**20
+        assert 0 < len(connection.other_end.pipeline) < 1000  # the size of one read
+        assert connection.other_end.transport.get_write_buffer_size() < 2**20
         assert client.get("/health").status_code == 200
         n_answers, last = 0, b""
         while n_answers < n:
@@ -234,8 +267,9 @@ def test_responses_much_longer_than_their_requests(tmp_path):
         learn(client, "m", *(({"a": 1.0}, f"{k:0250}") for k in range(100)))
         request = asked(b'{"examples": [{"x": {}}, {"x": {}}, {"x": {}}, {"x": {}}], "scores": true}')
         connection.send(request * 300)
-        time.sleep(0.5)
-        assert max(one.transport.get_write_buffer_size() for one in client.server.server_state.connections) < 2**20
+        other_end = connection.other_end
+        wait_until(lambda: other_end.flow.write_paused)
+        assert other_end.transport.get_write_buffer_size() < 2**20
         assert {len(connection.answer()) for _ in range(300)} == {len(connection.answer_of(request))}
 
 
@@ -244,18 +278,9 @@ def test_a_request_that_comes_byte_by_byte(client, request_):
     with Line(client) as connection:
         whole = connection.answer_of(asked())
         for k in range(len(request_)):
-            connection.socket.sendall(request_[k : k + 1])
-            time.sleep(0.001)
+            connection.send(request_[k : k + 1])
+            connection.arrive()
         assert connection.answer() == whole
-
-
-def test_a_slow_body(client):
-    """The service waits for it as for other requests."""
-    with Line(client) as connection:
-        whole = connection.answer_of(asked())
-        connection.send(asked()[:-1])
-        time.sleep(1.5)
-        assert connection.answer_of(asked()[-1:]) == whole
 
 
 def test_a_body_without_end(tmp_path):
@@ -267,10 +292,8 @@ def test_a_body_that_trickles(tmp_path):
     with served(tmp_path, limits=Limits(seconds=0.5)) as client, Line(client) as connection:
         request = asked(b'{"examples": [{"x": "%b"}]}' % (b"a" * 1000))
         connection.socket.sendall(request[:-1000])
-        started = time.monotonic()
         connection.socket.settimeout(0.1)
         while not connection.received:
-            assert time.monotonic() - started < 10
             connection.socket.sendall(b"a")
             with suppress(TimeoutError):
                 connection.received = connection.socket.recv(1000)
@@ -280,9 +303,10 @@ def test_a_body_that_trickles(tmp_path):
 def test_a_body_that_comes_while_the_service_ends(client):
     with Line(client) as connection:
         connection.send(asked()[:-1])
-        time.sleep(0.2)
+        connection.arrive()
+        cycle = connection.other_end.cycle
         client.server.should_exit = True
-        time.sleep(0.5)
+        wait_until(lambda: not cycle.keep_alive)  # it waits only for this request
         answer = connection.answer_of(asked()[-1:])
         assert b" 200 " in answer.splitlines()[0]
         assert b"connection: close" in answer
@@ -353,9 +377,10 @@ def quick_to_close(tmp_path, monkeypatch):
         own(self, *arguments, **options)
         self.timeout_keep_alive = 0.5
 
+    with served(tmp_path) as client:
+        create(client)
     monkeypatch.setattr(Guarded, "__init__", impatient)
     with served(tmp_path, limits=Limits(seconds=0.5, body=100)) as client:
-        create(client)
         yield client
 
 
@@ -378,23 +403,24 @@ def test_a_client_that_stops_sending(quick_to_close, pieces):
     with Line(quick_to_close) as connection:
         connection.send(*pieces)
         connection.answer()
-        started = time.monotonic()
         assert connection.closed()
-        assert time.monotonic() - started < 20
 
 
-def test_a_body_after_an_earlier_response(quick_to_close):
-    with Line(quick_to_close) as connection:
-        slow = connection.answer_of(asked()[:20], asked()[20:])
-        time.sleep(0.3)
+def test_a_body_after_an_earlier_response(client):
+    """The timeout of an idle connection ends with the next bytes."""
+    with Line(client) as connection:
+        whole = connection.answer_of(asked())
+        wait_until(lambda: connection.other_end.timeout_keep_alive_task)
         connection.send(asked()[:-1])
-        time.sleep(0.3)  # longer than the timeout since the first response, but not since the last bytes
-        assert connection.answer_of(asked()[-1:]) == slow
+        connection.arrive()
+        assert connection.other_end.timeout_keep_alive_task is None
+        assert connection.answer_of(asked()[-1:]) == whole
 
 
 @pytest.mark.full
 def test_a_client_that_stops_reading(quick_to_close, caplog):
+    requests = asked(b'{"examples": [{"x": "%b"}]}' % (b"a" * 60)) * 100_000
     with Line(quick_to_close) as connection, pytest.raises(OSError, match=r"reset|pipe|aborted"):
-        flood(connection, asked(b'{"examples": [{"x": "%b"}]}' % (b"a" * 60)), 20)
+        connection.socket.sendall(requests)
     assert quick_to_close.get("/health").status_code == 200
     assert caplog.text == ""

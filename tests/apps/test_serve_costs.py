@@ -3,16 +3,21 @@
 import random
 import socket
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from types import SimpleNamespace
 
 import pytest
 
 from onmargin.apps.serve import costs
-from onmargin.apps.serve.json_learner import Room
+from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.limits import Limits
+from onmargin.apps.serve.schema import Example
 from onmargin.apps.serve.service import Settings
+from onmargin.apps.serve.slices import SECONDS
 from tests.apps import serving
 from tests.apps.serving import create, learn, served
+from tests.waiting import LIMIT, wait_until
 
 HEAD = b"POST /v1/models/m/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
@@ -80,39 +85,51 @@ def tagger(client, n_labels=1000):
         assert learn(client, "m", ([["a"]] * 100, [f"l{k + j}" for j in range(100)])).status_code == 200
 
 
-def test_a_long_sequence_with_many_labels_is_refused(tmp_path):
+def test_a_long_sequence_with_many_labels_is_refused(tmp_path, monkeypatch):
     with served(tmp_path) as client:
         tagger(client)
-        started = time.perf_counter()
+        computed = []
+        monkeypatch.setattr(JsonLearner, "answer", lambda *_: computed.append(1))
         for answer in (
             predict(client, [[["a"]] * 60_000]),
             learn(client, "m", ([["a"]] * 60_000, ["l0"] * 60_000)),
         ):
             assert answer.status_code == 422
             assert "too large" in answer.json()["error"]
-        assert time.perf_counter() - started < 5
+        monkeypatch.undo()
+        assert computed == []
         assert predict(client, [[["a"]] * 10]).status_code == 200
 
 
-def test_others_are_answered_while_a_request_is_computed(tmp_path):
+def test_others_are_answered_while_a_request_is_computed(tmp_path, monkeypatch):
     """It is computed in slices, with other requests in between, on one state of the model."""
-    with served(tmp_path, limits=Limits(computing=60)) as client:
-        tagger(client)
-        sequences = [[["a"]] * 50] * 40
-        answers = []
-        thread = threading.Thread(target=lambda: answers.append(predict(client, sequences)))
-        started = time.perf_counter()
-        thread.start()
-        waits = []
-        while thread.is_alive():
-            then = time.perf_counter()
-            assert client.get("/health").status_code == 200
-            waits.append(time.perf_counter() - then)
-        thread.join()
-        assert len(waits) > 3
-        assert sorted(waits)[len(waits) // 2] < (time.perf_counter() - started) / 3
-        assert len(answers[0].json()["predictions"]) == 40
-        assert answers[0].json()["seq"] == 10
+    clock = SimpleNamespace(perf_counter=count(0.0, SECONDS / 2 + 1e-6).__next__, thread_time=lambda: 0.0)
+    monkeypatch.setattr("onmargin.apps.serve.slices.time", clock)  # one slice per sequence
+    with served(tmp_path) as client, ThreadPoolExecutor(1) as beside:
+        tagger(client, 100)
+        begun, asked, answered = (threading.Event() for _ in range(3))
+        own, n_computed = JsonLearner.predict, count(1)
+
+        def predict_one(self, x):
+            """Compute the first sequence once another request is there, and the last one once that is answered."""
+            n = next(n_computed)
+            if n == 1:
+                begun.set()
+                assert asked.wait(LIMIT)
+            elif n == 40:
+                assert answered.wait(LIMIT)
+            return own(self, x)
+
+        monkeypatch.setattr(JsonLearner, "predict", predict_one)
+        answer = beside.submit(predict, client, [[["a"]] * 50] * 40)
+        assert begun.wait(LIMIT)
+        with socket.create_connection((client.base_url.host, client.base_url.port), timeout=LIMIT) as other:
+            other.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            asked.set()
+            assert b" 200 " in other.recv(1000).splitlines()[0]
+            answered.set()
+        assert len(answer.result().json()["predictions"]) == 40
+        assert answer.result().json()["seq"] == 1
 
 
 def test_a_request_has_a_time_limit(tmp_path):
@@ -144,9 +161,6 @@ def test_supports_of_kernels_are_bounded(tmp_path, monkeypatch, vectors):
         n, values = learner.model.support_size_
         assert n > 25
         assert values == 20 * n
-        started = time.process_time()
-        learner.predict(pairs[0][0])
-        assert time.process_time() - started < 10 * learner.costs.work(pairs[0][0]) / 1e9
         monkeypatch.setattr(costs, "MOST_WORK", 2 * learner.costs.of_supports(n + 10, values + 200))
         answer = learn(client, "m", *pairs[40:])
         assert answer.status_code == 422
@@ -165,21 +179,18 @@ def test_bytes_in_flight_are_bounded(tmp_path):
         create(client)
         connections = []
         try:
-            for _ in range(3):
-                one = socket.create_connection((client.base_url.host, client.base_url.port), timeout=30)
+            for n_before in range(3):
+                one = socket.create_connection((client.base_url.host, client.base_url.port), timeout=LIMIT)
                 connections.append(one)
-                one.sendall(HEAD + b'Content-Length: 59000\r\n\r\n{"examples": [{"x": "' + b"a" * 50_000)
-                time.sleep(0.2)
+                wait_until(lambda n=n_before: client.app._in_flight.held >= n * 45_000)
+                one.sendall(HEAD + b'Content-Length: 59000\r\n\r\n{"examples": [{"x": "' + b"a" * 45_000)
             received = connections[-1].recv(1000)
             assert b" 429 " in received.splitlines()[0]
             assert b"retry-after" in received
         finally:
             for one in connections:
                 one.close()
-        for _ in range(100):
-            if learn(client, "m", ("a " * 20_000, "x")).status_code == 200:
-                break
-            time.sleep(0.05)
+        wait_until(lambda: learn(client, "m", ("a " * 20_000, "x")).status_code == 200)
         assert client.get("/v1/models/m").json()["seq"] == 1
 
 
@@ -194,25 +205,24 @@ def test_long_predictions_are_not_kept_for_retries(tmp_path):
         assert again["predictions"] is None
 
 
+def trained(task, parameters, x, n_labels):
+    learner = JsonLearner.begin(None, task, parameters, Room())
+    for k in range(n_labels):
+        learner.learn(Example(x, [f"l{k}"] * len(x) if task == "tag" else f"l{k}"))
+    return learner
+
+
 @pytest.mark.parametrize(
-    ("task", "parameters", "pair", "x"),
+    ("task", "parameters", "of_size"),
     [
-        ("classify", {"ngrams": [1, 3]}, "words of a text", "some words of a text " * 2000),
-        ("classify", {"n_features": 2**18}, "words of a text", "some words of a text " * 2000),
-        ("classify", {}, {"a": 1.0}, {f"f{k}": 1.0 for k in range(5000)}),
-        ("tag", {}, None, [["a", "b"]] * 300),
+        ("classify", {"ngrams": [1, 3]}, lambda n: "some words of a text " * n),
+        ("classify", {"n_features": 2**12}, lambda n: "some words of a text " * n),
+        ("classify", {}, lambda n: {f"f{k}": 1.0 for k in range(n)}),
+        ("tag", {}, lambda n: [["a", "b"]] * n),
     ],
 )
-def test_estimates_are_upper_bounds(tmp_path, task, parameters, pair, x):
-    """The test has a wide margin for busy machines; measured, the estimates are 2 to 20 times the actual cost."""
-    with served(tmp_path) as client:
-        if task == "tag":
-            tagger(client, 200)
-        else:
-            create(client, task=task, **parameters)
-            learn(client, "m", *((pair, f"l{k}") for k in range(100)))
-        learner = client.service.models["m"].state.learner
-        started = time.process_time()
-        learner.predict(x)
-        assert time.process_time() - started < 10 * learner.costs.work(x) / 1e9
-        assert learner.costs.work(x) < costs.MOST_WORK
+def test_estimates_grow_with_the_example_and_the_labels(task, parameters, of_size):
+    """benchmarks/serve_costs.py measures that they are upper bounds."""
+    few, many = (trained(task, parameters, of_size(1), n).costs for n in (100, 200))
+    assert 1.8 < few.work(of_size(800)) / few.work(of_size(400)) < 2.0
+    assert 1.5 < many.work(of_size(400)) / few.work(of_size(400)) < 4.0

@@ -5,7 +5,6 @@ import json
 import random
 import shutil
 import sqlite3
-import time
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -22,6 +21,7 @@ from onmargin.apps.serve.witness import Point, Witness, read_witness
 from tests.apps.program import onmargin as command
 from tests.apps.serving import create, learn, learned, predict, records, served
 from tests.examples import examples
+from tests.waiting import wait_until
 
 PAIRS = list(records(230))
 NAMES = ("mail", "news", "shop")
@@ -36,8 +36,7 @@ def killed(folder, target):
             for k in range(0, 230, 10):
                 answer = learn(client, name, *PAIRS[k : k + 10], key=f"{name}-{k}")
                 assert answer.status_code == 200
-                while client.service._tasks:  # a snapshot is written
-                    time.sleep(0.01)
+                wait_until(lambda: not client.service._tasks)  # a snapshot is written
         client.post("/v1/models/news/compact", json={})
         client.post("/v1/models/shop/rewind", json={"seq": 150})
         assert sorted(path.name.rpartition("-")[0] for path in (folder / "snapshots").iterdir()) == SNAPSHOTS

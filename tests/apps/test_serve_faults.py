@@ -3,10 +3,10 @@
 import asyncio
 import json
 import os
+import re
 import sqlite3
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -19,6 +19,7 @@ from onmargin.apps.serve.service import Service, Settings
 from tests.apps.crashes import crash
 from tests.apps.program import onmargin as command
 from tests.apps.serving import create, learn, learned, predict, process, records, served
+from tests.waiting import LIMIT, wait_until
 
 PAIRS = list(records(100))
 JOURNAL = "journal.sqlite"
@@ -49,14 +50,14 @@ def test_the_end_does_not_wait_for_a_certificate(tmp_path, monkeypatch):
 
     async def never(*_):
         asked.set()
-        await asyncio.sleep(3600)
+        await asyncio.Event().wait()
 
     monkeypatch.setattr("onmargin.apps.serve.service.certify_beside", never)
     with ThreadPoolExecutor(1) as beside, served(tmp_path) as client:
         create(client)
         learn(client, "m", *PAIRS)
-        answer = beside.submit(httpx.get, f"{client.base_url}/v1/models/m/certificate", timeout=30)
-        assert asked.wait(30)
+        answer = beside.submit(httpx.get, f"{client.base_url}/v1/models/m/certificate", timeout=LIMIT)
+        assert asked.wait(LIMIT)
     assert answer.result().status_code == 503
     assert "shutting down" in answer.result().json()["error"]
 
@@ -174,11 +175,7 @@ def test_a_snapshot_that_cannot_be_written_is_counted(tmp_path):
         (tmp_path / "snapshots").rmdir()
         for _ in range(3):
             assert learn(client, "m", *PAIRS[:10]).status_code == 200
-        for _ in range(100):
-            if "failed_snapshots_total 0" not in (text := client.get("/metrics").text):
-                break
-            time.sleep(0.02)
-        assert "onmargin_failed_snapshots_total 0" not in text
+        wait_until(lambda: re.search(r"onmargin_failed_snapshots_total [1-9]", client.get("/metrics").text))
         (tmp_path / "snapshots").mkdir()
         before = learned(client.service)
     with served(tmp_path) as client:
@@ -189,7 +186,7 @@ def test_shutdown_answers_waiting_requests(tmp_path):
     answered = []
 
     def post(address, number):
-        connection = Connection(address, None, 20, 0)
+        connection = Connection(address, None, LIMIT, 0)
         while True:
             body = {"examples": [{"x": {f"f{number}": 1.0}, "y": "ab"[number % 2]}]}
             try:
@@ -205,11 +202,11 @@ def test_shutdown_answers_waiting_requests(tmp_path):
         threads = [threading.Thread(target=post, args=(address, k)) for k in range(8)]
         for thread in threads:
             thread.start()
-        time.sleep(0.7)
+        wait_until(lambda: len(answered) > 50)
         running.terminate()
         for thread in threads:
             thread.join()
-        running.wait(20)
+        running.wait(LIMIT)
     service = Service.open(tmp_path, Settings())
     assert service.models["m"].state.seq == len(answered) == max(answered)
     service.journal.close()

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -100,7 +101,7 @@ def test_ids_that_are_refused(tmp_path, examples, status, words):
         assert client.get("/v1/models/m").json()["seq"] == 10
 
 
-def test_kept_predictions_are_bounded(tmp_path):
+def test_kept_predictions_are_bounded(tmp_path, monkeypatch):
     settings = Settings(held=HeldLimits(number=3))
     with served(tmp_path, settings) as client:
         create(client)
@@ -114,8 +115,9 @@ def test_kept_predictions_are_bounded(tmp_path):
         n, size = client.service.journal.held.size(1)
         assert 0 < n < 8
         assert size <= 600
-        client.service.settings = replace(settings, held=HeldLimits(seconds=0.05))
-        time.sleep(0.1)
+        client.service.settings = settings
+        later = time.time() + 8 * 86400
+        monkeypatch.setattr("onmargin.apps.serve.held.time", SimpleNamespace(time=lambda: later))
         kept(client, PAIRS[0][0])
         assert label(client, ids[-1:], ["yes"]).status_code == 404
 

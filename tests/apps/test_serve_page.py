@@ -1,7 +1,6 @@
 """The page in a real browser: live updates, predictions, keyboard use, dark mode and small screens."""
 
 import shutil
-import time
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -92,7 +91,8 @@ def test_nothing_flickers(client, opened):
                 .observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
         }"""
     )
-    time.sleep(7)  # the models are requested once, the progress seven times
+    for _ in range(2):  # the models are requested every five seconds, and the progress every second
+        page.wait_for_request("**/v1/models")
     moved = {"error", "load", "load-said"}  # charts move with the time
     assert set(page.evaluate("window.changes")) <= moved
 

@@ -3,7 +3,8 @@
 import os
 import re
 import signal
-import time
+from contextlib import suppress
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -14,22 +15,20 @@ from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.problems import NoModelError, ProblemError
 from onmargin.apps.serve.reader import Replica
 from tests.apps.serving import create, learn, predict, process, records
+from tests.waiting import wait_until
 
 PAIRS = list(records(60))
 
 
 def wait_for(found, wanted):
     """Repeat a request until its response is as expected; readers may be a second behind and take time to start."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        try:
-            answer = found()
-        except httpx.TransportError:
-            answer = None
-        if answer == wanted:
-            return
-        time.sleep(0.05)
-    raise AssertionError(answer)
+
+    def as_expected():
+        with suppress(httpx.TransportError):
+            return found() == wanted
+        return False
+
+    wait_until(as_expected)
 
 
 def test_readers_follow_the_service(tmp_path):
@@ -84,12 +83,14 @@ def _command(name):
         return b""
 
 
-def test_a_reader_that_is_behind_does_not_answer():
+def test_a_reader_that_is_behind_does_not_answer(monkeypatch):
     replica = Replica(Room())
-    replica.apply(Beat(time.monotonic()))
+    now = 1000.0
+    monkeypatch.setattr("onmargin.apps.serve.reader.time", SimpleNamespace(monotonic=lambda: now))
+    replica.apply(Beat(now))
     with pytest.raises(NoModelError):
         replica.get("m")
-    replica.apply(Beat(time.monotonic() - LAG - 1))
+    now += LAG + 1
     with pytest.raises(ProblemError, match="behind") as caught:
         replica.get("m")
     assert caught.value.status == 503
@@ -103,11 +104,12 @@ def test_readers_end_with_the_service(tmp_path):
             assert reader.models() == []
         running.kill()
         running.wait()
-        until = time.monotonic() + 30
-        while time.monotonic() < until:
+
+        def gone():
             try:
                 httpx.get(f"{place}/health")
             except httpx.TransportError:
-                return
-            time.sleep(0.1)
-        raise AssertionError("the reader goes on")
+                return True
+            return False
+
+        wait_until(gone)

@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import tarfile
-import time
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -16,6 +15,7 @@ from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.witness import Witness
 from tests.apps.program import onmargin as command
 from tests.apps.serving import create, learn, learned, predict, process, records, served
+from tests.waiting import wait_until
 
 PAIRS = list(records(120))
 BINARY = {"Content-Type": "application/octet-stream"}
@@ -182,8 +182,7 @@ def test_a_backup_while_the_service_learns(tmp_path):
         client.backup(tmp_path / "copy.tar")
         with tarfile.open(tmp_path / "copy.tar") as tar:
             assert {"journal.sqlite", "witness/1", "witness/2"} <= set(tar.getnames())
-        while list((tmp_path / "live").glob(".backup*")):  # it is removed after it was sent
-            time.sleep(0.01)
+        wait_until(lambda: not list((tmp_path / "live").glob(".backup*")))  # it is removed after it was sent
         assert "must be a folder that is empty" in command("backup", address, "-o", tmp_path / "copy", code=1)
     with process(tmp_path / "copy") as (address, _), onmargin.Client(address) as client:
         assert client.model("m")["seq"] == 60

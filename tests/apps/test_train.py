@@ -10,6 +10,7 @@ import onmargin as library
 from onmargin import stream
 from onmargin.io import load_with_notes, read_jsonl, read_svmlight
 from tests.apps.program import SENTENCES, conll, jsonl, onmargin, report, start, svmlight
+from tests.waiting import LIMIT
 
 
 def test_svmlight_is_learned_as_the_estimator_learns_it(tmp_path):
@@ -264,7 +265,7 @@ def test_progress_on_a_terminal(tmp_path, no_color):
 
     environment = os.environ | {"TERM": "xterm"} | ({"NO_COLOR": "1"} if no_color else {})
     arguments = [sys.executable, "-c", code, "train", str(data), "-o", str(tmp_path / "model")]
-    done = subprocess.run(arguments, stderr=end, stdout=subprocess.PIPE, env=environment, check=True, timeout=60)
+    done = subprocess.run(arguments, stderr=end, stdout=subprocess.PIPE, env=environment, check=True, timeout=LIMIT)
     os.close(end)
     shown = os.read(main_end, 1 << 16).decode()
     os.close(main_end)
@@ -279,7 +280,7 @@ def test_a_closed_pipe_is_not_an_error(tmp_path):
     process = start("predict", out, data, "--json", stdout=-1)
     process.stdout.readline()
     process.stdout.close()
-    assert b"Traceback" not in process.communicate(timeout=60)[1]
+    assert b"Traceback" not in process.communicate(timeout=LIMIT)[1]
 
 
 def test_notes_say_how_files_are_read(tmp_path):

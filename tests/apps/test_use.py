@@ -9,6 +9,7 @@ import onmargin as library
 from onmargin import stream
 from onmargin.io import read_csv, read_jsonl, read_svmlight, read_vw
 from tests.apps.program import conll, jsonl, onmargin, report, start, svmlight
+from tests.waiting import LIMIT
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_examples_through_a_pipe_are_answered_at_once(records):
             process.stdin.flush()
             assert process.stdout.readline().strip() in {b"yes", b"no"}
     finally:
-        process.communicate(timeout=60)
+        process.communicate(timeout=LIMIT)
 
 
 def test_a_bad_record_stops_predictions_after_those_before(records):

@@ -13,6 +13,7 @@ import onmargin
 from onmargin import stream
 from onmargin._core.turns import Turns
 from onmargin.features import RecordFeatures
+from tests.waiting import wait_until
 
 N_THREADS, N_CALLS = 4, 40
 WORDS = [f"word{i}" for i in range(400)]
@@ -175,8 +176,9 @@ def test_taggers_add_names_and_labels_while_others_predict():
     assert model.totals_.rounds == 1 + 2 * N_CALLS
 
 
-def test_turns_are_taken_in_order():
-    turns, order, threads = Turns(), [], []
+def test_turns_are_taken_in_order(monkeypatch):
+    turns, order, threads, waiting = Turns(), [], [], set()
+    monkeypatch.setattr("onmargin._core.turns.sleep", lambda _: waiting.add(threading.get_ident()))
 
     def take(k):
         with turns, turns:
@@ -186,7 +188,7 @@ def test_turns_are_taken_in_order():
         for k in range(5):
             threads.append(threading.Thread(target=take, args=(k,)))
             threads[-1].start()
-            threading.Event().wait(0.01)
+            wait_until(lambda: threads[-1].ident in waiting)
         assert order == []
     for thread in threads:
         thread.join()

@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
 from onmargin import lab
 from tests.apps.program import onmargin, start
+from tests.waiting import LIMIT, wait_until
 
 
 def test_list_names_them_all():
@@ -125,16 +125,12 @@ def alive(group):
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_finished_experiments_survive_a_stop(tmp_path):
     program = start("lab", "all", "--out", tmp_path, "--jobs", 2, "-q", start_new_session=True)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "instance-noise/settings.json").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until((tmp_path / "instance-noise/settings.json").exists)
     program.send_signal(signal.SIGINT)
-    _, errors = program.communicate(timeout=30)
+    _, errors = program.communicate(timeout=LIMIT)
     assert program.returncode == 128 + signal.SIGINT, errors
     assert b"stopped; finished and in" in errors
     assert b"Traceback" not in errors
     assert len(list((tmp_path / "instance-noise").iterdir())) == 5
     assert not (tmp_path / "report.html").exists()
-    while (left := alive(program.pid)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not left
+    wait_until(lambda: not alive(program.pid))

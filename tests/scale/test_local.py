@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from multiprocessing import forkserver
 from pathlib import Path
 
@@ -15,7 +14,8 @@ import pytest
 from onmargin import AROWClassifier, io, scale
 from onmargin.io.model_file import to_bytes
 from onmargin.scale import LocalEngine
-from tests.shards import Deadly, add_slowly, die, fail_at_two, note_and_sleep
+from tests.shards import Deadly, add_slowly, die, fail_at_two, note_worker
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -78,26 +78,21 @@ def ended(pid):
         return True
 
 
-def wait_for(condition):
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
 @pytest.mark.parametrize("moment", ["while they work", "while they wait"])
 def test_a_killed_driver_leaves_no_workers_and_files(tmp_path, moment):
-    seconds = 600 if moment == "while they work" else 0
     temporary = Path(tempfile.mkdtemp())  # a short name, as sockets need
     script = tmp_path / "driver.py"
     script.write_text(f"""
-import time
+import threading
+from pathlib import Path
 from onmargin.scale import LocalEngine
-from tests.shards import note_and_sleep
+from tests.shards import note_worker
 if __name__ == "__main__":
-    list(LocalEngine(2).map(note_and_sleep, [{str(tmp_path)!r}] * 4, {seconds}))
-    time.sleep(600)
+    engine = LocalEngine(2)
+    list(engine.map(note_worker, [{str(tmp_path)!r}] * 4, {moment == "while they work"}))
+    Path({str(tmp_path)!r}, "waiting").touch()
+    threading.Event().wait()
 """)
     driver = subprocess.Popen(
         [sys.executable, script],
@@ -105,14 +100,16 @@ if __name__ == "__main__":
         env=os.environ | {"TMPDIR": str(temporary), "PYTHONPATH": os.getcwd()},
     )
     try:
-        wait_for(lambda: len(list(tmp_path.glob("worker*"))) == 2)
+        wait_until(lambda: len(list(tmp_path.glob("worker*"))) == 2)
+        if moment == "while they wait":
+            wait_until((tmp_path / "waiting").exists)
         workers = [int(path.name.removeprefix("worker")) for path in tmp_path.glob("worker*")]
         assert not any(map(ended, workers))
     finally:
         driver.kill()
         driver.wait()
-    wait_for(lambda: all(map(ended, workers)))
-    wait_for(lambda: not list(temporary.glob("onmargin-*")))
+    wait_until(lambda: all(map(ended, workers)))
+    wait_until(lambda: not list(temporary.glob("onmargin-*")))
     shutil.rmtree(temporary)
 
 
@@ -124,10 +121,10 @@ def test_a_fork_server_that_is_killed_is_replaced(tmp_path):
         assert next(results) == 10
         os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
         assert list(results) == list(range(11, 40))
-        list(engine.map(note_and_sleep, [str(tmp_path)] * 4, 0.1))
+        list(engine.map(note_worker, [str(tmp_path)] * 4, False))
         workers = [int(path.name.removeprefix("worker")) for path in tmp_path.glob("worker*")]
         os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
         assert list(engine.map(add_slowly, range(9), 10)) == list(range(10, 19))
-        wait_for(lambda: all(map(ended, workers)))  # from the previous pool
+        wait_until(lambda: all(map(ended, workers)))  # from the previous pool
     finally:
         engine.close()
