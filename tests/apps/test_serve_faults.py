@@ -58,6 +58,7 @@ def test_the_end_does_not_wait_for_a_certificate(tmp_path, monkeypatch):
         learn(client, "m", *PAIRS)
         answer = beside.submit(httpx.get, f"{client.base_url}/v1/models/m/certificate", timeout=LIMIT)
         assert asked.wait(LIMIT)
+        assert client.service._tasks  # the end waits until its process has ended
     assert answer.result().status_code == 503
     assert "shutting down" in answer.result().json()["error"]
 

@@ -202,7 +202,7 @@ async def health(context: Context, name: str, sent: None) -> schema.Health:
 
 async def certificate(context: Context, name: str, sent: None) -> schema.Certificate:
     """Return a certificate, without a time limit; the service does not wait for it when it shuts down."""
-    found = asyncio.create_task(context.service.certificate(context.service.get(name), context.limits.certified))
+    found = context.service.beside(context.service.certificate(context.service.get(name), context.limits.certified))
     stopped = asyncio.create_task(context.stopping.wait())
     try:
         await asyncio.wait([found, stopped], return_when=asyncio.FIRST_COMPLETED)

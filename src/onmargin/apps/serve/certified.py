@@ -35,7 +35,7 @@ async def certify_beside(kept: Kept, bodies: list[bytes]) -> schema.Certificate:
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+            await process.communicate()  # also to the end of its output, so that nothing of it is left open
     if process.returncode == 0:
         return msgspec.json.decode(answer, type=schema.Certificate)
     raise ConflictError(answer.decode() or "the examples could not be certified")
