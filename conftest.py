@@ -1,21 +1,27 @@
 """Test selection: `pytest` runs a quick selection by default, and everything with `--full`.
 
-The quick run calls every test function that is not marked `full`. For a parametrized test it runs only enough
-combinations to cover each value of each parameter, and for a property test it draws a tenth of the examples.
+The quick run calls every test function that is not marked `full`. For a parametrized test it runs some combinations,
+which cover each value of each parameter if there are few, and for a property test it draws a tenth of the examples.
+`--rest` runs what the quick run left out.
 """
 
 import os
+import time
 from _thread import start_new_thread
-from collections import Counter
 from dataclasses import fields, is_dataclass
+from math import isqrt
+from random import Random
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 # Tests that start services, browsers, clusters and other programs run one after the other, because they mostly wait.
 PROGRAMS = ("tests/apps/", "tests/scale/test_ray.py")
 
+FEW = 4  # combinations of a parametrized test that always run
 COUNTS = pytest.StashKey[tuple[int, int]]()  # numbers of selected and of requested tests
+STARTED = pytest.StashKey[float]()  # time in seconds
+CPU_SECONDS = pytest.StashKey[float]()  # of the worker processes, or of the process if there are none
 
 # Use one thread per worker. NumPy reads these variables on first import, and so do programs started by tests.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -50,10 +56,14 @@ def threads(monkeypatch):
 
 def pytest_addoption(parser):
     parser.addoption("--full", action="store_true", help="run every test, with all drawn examples (default: quick run)")
+    parser.addoption("--rest", action="store_true", help="run the tests and drawn examples that the quick run left out")
+    parser.addoption("--max-cpu", type=float, metavar="SECONDS", help="fail if the run takes more processor time")
 
 
 def pytest_configure(config):
-    settings.load_profile("full" if config.option.full else "quick")
+    config.stash[STARTED] = time.monotonic()
+    config.stash[CPU_SECONDS] = 0.0
+    settings.load_profile("full" if config.option.full or config.option.rest else "quick")
 
 
 def values(item):
@@ -67,26 +77,28 @@ def values(item):
     return found
 
 
-def covering(items):
-    """Return a subset of the combinations of one test that covers each value of each parameter."""
-    left = Counter(value for item in items for value in values(item))
-    # A value that occurs once requires its combination. This covers most values, and the search below is slow.
-    chosen = [item for item in items if any(left[value] == 1 for value in values(item))] or items[:1]
-    missing = left.keys() - set().union(*map(values, chosen))
-    while missing:
-        chosen.append(max(items, key=lambda item: len(missing & values(item))))
-        missing -= values(chosen[-1])
-    return chosen
+def some_of(name, items):
+    """Return combinations of one test that cover each value of each parameter, or as many values as so few can.
+
+    Their number is at most the square root of all, or FEW. The search begins anywhere, but always at the same place,
+    so that the tests of different functions run with different values.
+    """
+    left = {item: values(item) for item in Random(name).sample(items, len(items))}
+    missing = set().union(*left.values())
+    chosen = []
+    while missing and len(chosen) < max(FEW, isqrt(len(items))):
+        chosen.append(max(left, key=lambda item: len(missing & left[item])))
+        missing -= left.pop(chosen[-1])
+    return chosen or items
 
 
 def quick(items):
-    """Return the tests of the quick run, in the same order."""
+    """Return the set of tests of the quick run."""
     functions = {}
     for item in items:
         if not item.get_closest_marker("full"):
             functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    chosen = {item for combinations in functions.values() for item in covering(combinations)}
-    return [item for item in items if item in chosen]
+    return {item for name, combinations in functions.items() for item in some_of(name, combinations)}
 
 
 def named(config):
@@ -98,28 +110,44 @@ def named(config):
 def pytest_collection_modifyitems(config, items):
     asked = len(items)
     if not config.option.full and not named(config):
-        items[:] = quick(items)
+        chosen = quick(items)
+        if config.option.rest:
+            items[:] = [item for item in items if item not in chosen or is_hypothesis_test(getattr(item, "obj", None))]
+        else:
+            items[:] = [item for item in items if item in chosen]
     config.stash[COUNTS] = len(items), asked
 
 
 def pytest_terminal_summary(terminalreporter, config):
     running, asked = config.stash.get(COUNTS, (0, 0))
-    if running < asked:
+    used, most = config.stash[CPU_SECONDS], config.option.max_cpu
+    if running < asked and not config.option.rest:
         terminalreporter.section("quick run")
-        fewer = f"{running} of {asked} tests, with a tenth of the drawn examples"
+        took = f"{time.monotonic() - config.stash[STARTED]:.0f} s, {used:.0f} s of processor time"
+        fewer = f"{running} of {asked} tests, with a tenth of the drawn examples, in {took}"
         terminalreporter.line(f"quick run: {fewer}; `pytest --full` runs everything")
+    if most is not None and used > most:
+        terminalreporter.line(f"FAILED: the run took {used:.0f} s of processor time, and {most:g} s are allowed")
 
 
-# With pytest-xdist the workers count the tests, and the main process reports.
+# With pytest-xdist the workers count, and the main process reports.
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session):
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["counts"] = session.config.stash.get(COUNTS, (0, 0))
+    config, output = session.config, getattr(session.config, "workeroutput", None)
+    has_workers = output is None and getattr(config.option, "numprocesses", 0)
+    used = sum(os.times()[: 2 if has_workers else 4])  # with child processes, unless they are workers
+    config.stash[CPU_SECONDS] += used
+    if output is not None:
+        output["counts"], output["cpu"] = config.stash.get(COUNTS, (0, 0)), used
+    elif config.option.max_cpu is not None and config.stash[CPU_SECONDS] > config.option.max_cpu:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node, error):
     if "counts" in getattr(node, "workeroutput", {}):
         node.config.stash[COUNTS] = tuple(node.workeroutput["counts"])
+        node.config.stash[CPU_SECONDS] += node.workeroutput["cpu"]
     elif error:  # The scheduler below would wait forever for the rest of the crashed worker's files.
         pytest.exit(f"worker {node.gateway.id} crashed: {error}", returncode=1)
 

@@ -20,7 +20,7 @@ from onmargin.apps.serve.tokens import Tokens
 from tests.apps.program import start
 from tests.waiting import LIMIT
 
-# Time limit of a response in seconds. Certificates are computed by a process of low priority.
+# Time limit in seconds. Certificates are computed by a process of low priority, which waits long on a busy machine.
 TIMEOUT = 300
 
 

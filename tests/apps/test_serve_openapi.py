@@ -10,7 +10,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 from onmargin.apps.serve.openapi import document
-from tests.apps.serving import learn, served
+from tests.apps.serving import TIMEOUT, learn, served
 from tests.examples import examples
 
 CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
@@ -44,7 +44,7 @@ def test_operations(case, client):
         if made.status_code == 201:
             assert learn(client, name, example).status_code == 200
         case.path_parameters["name"] = name
-    answer = case.call(base_url=str(client.base_url), timeout=60)  # a certificate on a busy machine
+    answer = case.call(base_url=str(client.base_url), timeout=TIMEOUT)
     case.validate_response(answer, checks=CHECKS)
 
 

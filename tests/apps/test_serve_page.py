@@ -6,12 +6,12 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from onmargin.apps.serve.tokens import Tokens, line
-from tests.apps.serving import create, learn, predict, records, served
+from tests.apps.serving import TIMEOUT, create, learn, predict, records, served
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
 PAIRS = list(records(200))
-expect.set_options(timeout=60_000)  # a busy machine draws slowly
+expect.set_options(timeout=1000 * TIMEOUT)
 MARKUP = "<img src=x onerror=document.title='owned'>"
 
 
@@ -92,7 +92,7 @@ def test_nothing_flickers(client, opened):
         }"""
     )
     for _ in range(2):  # the models are requested every five seconds, and the progress every second
-        page.wait_for_request("**/v1/models")
+        page.wait_for_event("request", lambda one: one.url.endswith("/v1/models"), timeout=1000 * TIMEOUT)
     moved = {"error", "load", "load-said"}  # charts move with the time
     assert set(page.evaluate("window.changes")) <= moved
 

@@ -22,8 +22,9 @@ def test_power_cuts(preload):
     assert gone_through(preload, "cuts", 20) > 50
 
 
-def test_errors_of_the_disk(preload):
-    assert gone_through(preload, "errors", 20) > 20
+@pytest.mark.parametrize("stride", [100, pytest.param(20, marks=pytest.mark.full)])
+def test_errors_of_the_disk(preload, stride):
+    assert gone_through(preload, "errors", stride) > 400 // stride
 
 
 def test_a_start_on_a_full_disk_still_predicts(preload):

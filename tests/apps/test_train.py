@@ -237,11 +237,12 @@ def test_progress_is_lines_on_the_standard_error(tmp_path, monkeypatch):
 
     from onmargin.apps.cli import main
 
-    result = CliRunner().invoke(main, ["train", str(data), "-o", str(tmp_path / "model"), "--json"])
+    arguments = ["train", str(data), "-o", str(tmp_path / "model"), "--json", "--model", "PassiveAggressiveClassifier"]
+    result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0
     assert json.loads(result.stdout)["examples"] == 30_000
     lines = result.stderr.splitlines()
-    assert lines[0].endswith("a.jsonl: jsonl; task classify, AutoClassifier")
+    assert lines[0].endswith("a.jsonl: jsonl; task classify, PassiveAggressiveClassifier")
     assert len(lines) >= 31
     (line,) = (line for line in lines if line.startswith("2,000 examples, "))
     assert "/s, error " in line

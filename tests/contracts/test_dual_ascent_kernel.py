@@ -97,9 +97,9 @@ def test_equals_twin(kernel, window, sweeps, y):
 def test_twin_with_kernel_values_is_the_twin_with_rows():
     for y, columns in ((Y, 1), (SEVERAL, 3)):
         settings = {"C": 0.4, "margin": 1.0, "columns": columns, "window": 4, "sweeps": 2}
-        plain = reference.dual_ascent(X[:15], y[:15], reference.pnorm(2), **settings)
-        expanded = reference.dual_ascent_kernel(X[:15] @ X[:15].T, y[:15], **settings)
-        assert_allclose(X[:15].T @ expanded.weights, plain.weights, atol=1e-10)
+        plain = reference.dual_ascent(X[:9], y[:9], reference.pnorm(2), **settings)
+        expanded = reference.dual_ascent_kernel(X[:9] @ X[:9].T, y[:9], **settings)
+        assert_allclose(X[:9].T @ expanded.weights, plain.weights, atol=1e-10)
         assert expanded.dual_value == pytest.approx(plain.dual_value)
 
 

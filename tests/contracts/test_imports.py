@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -81,11 +82,13 @@ def in_package(path):
     return path.relative_to(PACKAGE).as_posix()
 
 
+@cache
 def imported_by(path):
     source = path.read_text(encoding="utf-8")
     return set(imports(ast.parse(source)) if path.suffix == ".py" else cython_imports(source))
 
 
+@cache
 def named_by(path):
     return set(named(ast.parse(path.read_text(encoding="utf-8")))) if path.suffix == ".py" else set()
 

@@ -110,7 +110,8 @@ def answer(name):
 @pytest.fixture(scope="module")
 def answers(request):
     """Return the results of a subprocess, which is restarted after each matrix that crashes it."""
-    found, left = {}, list(MALFORMED)
+    own = [item for item in request.session.items if item.path == request.path]
+    found, left = {}, [item.callspec.params["name"] for item in own]
     while left:
         command = [sys.executable, "-m", "tests.contracts.test_malformed", *left]
         done = subprocess.run(command, cwd=request.config.rootpath, capture_output=True, text=True, check=False)

@@ -37,6 +37,10 @@ def test_cases(case): ...
 def test_equal_values_of_other_types(kind): ...
 
 
+@pytest.mark.parametrize("n", range(100))
+def test_many(n): ...
+
+
 @pytest.mark.full
 def test_slow(): ...
 
@@ -50,13 +54,14 @@ def test_property(number):
 
 
 def test_drawn(request):
-    assert settings.default.max_examples == (100 if request.config.option.full else 10)
-    assert len(drawn) == settings.default.max_examples
+    assert settings.default.max_examples == (100 if request.config.option.full or request.config.option.rest else 10)
+    assert len(drawn) == (settings.default.max_examples if drawn else 0)
 """
 ALL = {
     *(f"test_product[{b}-{a}]" for a in (1, 2, 3) for b in "xy"),
     *(f"test_cases[Case(name='{name}', size={size})]" for name in "mn" for size in (None, True)),
     *(f"test_equal_values_of_other_types[{kind}]" for kind in ("1", "1.0", "True")),
+    *(f"test_many[{n}]" for n in range(100)),
     *("test_slow", "test_property", "test_drawn"),
 }
 
@@ -70,13 +75,13 @@ def folder(tmp_path_factory):
     return folder
 
 
-def run(folder, *arguments):
+def run(folder, *arguments, code=0):
     """Run the tests of a folder; return the names of those that passed, and the output."""
     command = [sys.executable, "-m", "pytest", "-v", "-p", "xdist.plugin", *arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     passed = re.findall(r"PASSED.* test_all\.py::(.*?) *$|^test_all\.py::(.*?) PASSED", done.stdout, re.MULTILINE)
     return {one or other for one, other in passed}, done.stdout
 
@@ -92,8 +97,22 @@ def test_quick_run_has_each_value_of_each_parameter(folder, workers):
     assert kept.count("test_product") == 3
     assert kept.count("test_cases") == 2
     assert kept.count("test_equal_values_of_other_types") == 3
+    assert kept.count("test_many") == 10
     assert f"{len(passed)} of {len(ALL)} tests" in printed
+    assert re.search(r"in \d+ s, [1-9]\d* s of processor time", printed)
     assert "`pytest --full` runs everything" in printed
+
+
+def test_the_rest_is_what_the_quick_run_left_out(folder):
+    quick, rest = run(folder)[0], run(folder, "--rest")[0]
+    assert quick | rest == ALL
+    assert quick & rest == {"test_property"}  # which draws more examples
+
+
+def test_processor_time_is_limited(folder):
+    _, printed = run(folder, "--max-cpu", "0.01", code=1)
+    assert re.search(r"FAILED: the run took \d+ s of processor time, and 0.01 s are allowed", printed)
+    run(folder, "--max-cpu", "1000")
 
 
 def test_full_run_has_everything(folder):

@@ -66,6 +66,7 @@ def test_noise(name):
             assert_agree(row, "loss", loss, 10)
 
 
+@pytest.mark.full
 def test_aggressiveness():
     found = table("aggressiveness", noise=[0.1], C=list(AGGRESSIVENESS))
     for C, of_rules in AGGRESSIVENESS.items():

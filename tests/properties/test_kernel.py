@@ -56,7 +56,7 @@ def test_cuts_make_no_difference(options, cuts, container, kernel):
 @pytest.mark.parametrize(("block", "tile"), [(1, 1), (3, 7), (64, 1000), (1000, 5)])
 @pytest.mark.parametrize("budget", [None, 15])
 def test_blocks_make_no_difference(block, tile, budget):
-    stream = gaussian("multiclass", 5, n_rows=300, n_features=9)
+    stream = gaussian("multiclass", 5, n_rows=120, n_features=9)
     models = [PassiveAggressiveClassifier(kernel="rbf", gamma=0.1, budget=budget) for _ in range(2)]
     models[0].partial_fit(stream.X, stream.y)
     with mock.patch.multiple(kernel_learner, BLOCK=block, TILE=tile):

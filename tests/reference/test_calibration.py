@@ -83,13 +83,13 @@ def test_probabilities_of_an_extreme_score_add_up_to_one(n_classes):
 
 
 def test_rounds_that_stand_for_others():
-    gaps = [gap(t, 63) for t in range(4097, 40_000)]
+    gaps = [gap(t, 63) for t in range(4097, 20_000)]
     assert 31 < np.mean(gaps) < 33
     chosen = [4097]
     while chosen[-1] < 200_000:
         chosen.append(chosen[-1] + gap(chosen[-1], 63))
     assert 0.45 < np.mean(np.array(chosen) % 2) < 0.55  # alternating labels do not mislead it
-    X, y = stream(20_000, 2)
+    X, y = stream(10_000, 2)
     scores = play(X, y * 2.0 - 1, binary, pa1(0.01)).scores
     model = PassiveAggressiveClassifier(C=0.01, fit_intercept=False).partial_fit(X, y, classes=[0, 1])
     same(model._model.calibration, calibrate(scores, y, 2))

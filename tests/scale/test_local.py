@@ -113,6 +113,7 @@ if __name__ == "__main__":
     shutil.rmtree(temporary)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
 def test_a_fork_server_that_is_killed_is_replaced(tmp_path):
     engine = LocalEngine(2)
