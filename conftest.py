@@ -18,7 +18,7 @@ from hypothesis import is_hypothesis_test, settings
 # Tests that start services, browsers, clusters and other programs run one after the other, because they mostly wait.
 PROGRAMS = ("tests/apps/", "tests/scale/test_ray.py")
 
-FEW = 4  # combinations of a parametrized test that always run
+FEW = 3  # combinations of a parametrized test that always run
 COUNTS = pytest.StashKey[tuple[int, int]]()  # numbers of selected and of requested tests
 STARTED = pytest.StashKey[float]()  # time in seconds
 CPU_SECONDS = pytest.StashKey[float]()  # of the worker processes, or of the process if there are none

@@ -35,7 +35,7 @@ def served(folder, settings=None, limits=None, tokens=None, **options):
     thread.start()
     try:
         with httpx.Client(
-            base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=TIMEOUT, **options
+            base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=TIMEOUT, verify=False, **options
         ) as client:
             client.service, client.app, client.server = service, app, server
             yield client

@@ -8,7 +8,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
-import httpx
 import pytest
 
 import onmargin
@@ -277,16 +276,16 @@ def test_foreign_pages_change_nothing_and_cost_nothing(tmp_path, headers):
     with served(tmp_path) as client:
         create(client)
         learn(client, "m", *PAIRS)
-        address = f"{client.base_url}/v1/models/m"
+        address = "/v1/models/m"
         for name in ("certificate", "events", "journal", "progress", "weights"):
-            assert httpx.get(f"{address}/{name}", headers=headers).status_code == 403
-        assert httpx.post(f"{address}/compact", headers=headers, json={}).status_code == 403
-        assert httpx.post(f"{address}/predict", headers=headers, json={"examples": [{"x": {}}]}).status_code == 403
+            assert client.get(f"{address}/{name}", headers=headers).status_code == 403
+        assert client.post(f"{address}/compact", headers=headers, json={}).status_code == 403
+        assert client.post(f"{address}/predict", headers=headers, json={"examples": [{"x": {}}]}).status_code == 403
         for kind in ({}, {"Content-Type": "text/plain"}):
-            assert httpx.post(f"{address}/compact", headers=kind, content=b"{}").status_code == 415
+            assert client.post(f"{address}/compact", headers=kind, content=b"{}").status_code == 415
         assert client.get("/v1/models/m").json()["earliest"] == 0
         own = {"Origin": str(client.base_url).rstrip("/"), "Sec-Fetch-Site": "same-origin"}
-        assert httpx.post(f"{address}/compact", headers=own, json={}).status_code == 200
+        assert client.post(f"{address}/compact", headers=own, json={}).status_code == 200
 
 
 def test_compaction_on_a_full_disk(tmp_path, monkeypatch):

@@ -10,7 +10,10 @@ from tests.apps.serving import create, learn, predict, process, served
 
 def test_the_access_log_has_no_payload(tmp_path):
     path = tmp_path / "access.jsonl"
-    with process(tmp_path / "data", "--access-log", path) as (address, _), httpx.Client(base_url=address) as client:
+    with (
+        process(tmp_path / "data", "--access-log", path) as (address, _),
+        httpx.Client(base_url=address, verify=False) as client,
+    ):
         create(client)
         learn(client, "m", ("secret words", "secret label"), ("b", "c"))
         predict(client, "m", "secret words")

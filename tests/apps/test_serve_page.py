@@ -111,6 +111,7 @@ def test_a_lost_connection(browser, tmp_path):
     page.close()
 
 
+@pytest.mark.full
 def test_a_model_is_made_on_the_page(browser, tmp_path):
     with served(tmp_path) as client:
         page = browser.new_page()

@@ -32,12 +32,15 @@ def wait_for(found, wanted):
 
 
 def test_readers_follow_the_service(tmp_path):
-    with process(tmp_path, "--readers", 1) as (address, running), httpx.Client(base_url=address) as client:
+    with (
+        process(tmp_path, "--readers", 1) as (address, running),
+        httpx.Client(base_url=address, verify=False) as client,
+    ):
         place = re.search(r"http://\S+:\d+", running.stderr.readline())[0]
         create(client)
         learn(client, "m", *PAIRS[:50])
         xs = [x for x, _ in PAIRS]
-        with httpx.Client(base_url=place, headers={"Connection": "close"}) as reader:
+        with httpx.Client(base_url=place, verify=False, headers={"Connection": "close"}) as reader:
             expected = lambda: predict(client, "m", *xs, scores=True).json()  # noqa: E731
             wait_for(lambda: predict(reader, "m", *xs, scores=True).json(), expected())
             learn(client, "m", *PAIRS[50:])

@@ -244,8 +244,8 @@ def test_rates(monkeypatch):
 
 
 def test_too_many_requests(tmp_path):
-    with process(tmp_path, "--rate", 0.001) as (address, _):
-        answers = [httpx.get(f"{address}/v1/models") for _ in range(20)]
+    with process(tmp_path, "--rate", 0.001) as (address, _), httpx.Client(base_url=address, verify=False) as client:
+        answers = [client.get("/v1/models") for _ in range(20)]
     assert {answer.status_code for answer in answers} == {200, 429}
     assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 429)
 

@@ -34,11 +34,6 @@ EXPECTED_FAILURES = dict.fromkeys(
     "a weight scales C in one round: a trial of weight 2 is not two trials",
 )
 
-SIMPLEX_FAILURES = EXPECTED_FAILURES | {
-    "check_sparsify_coefficients": "weights on the simplex cannot be sparsified",
-    "check_classifiers_train": "its classes need weights of either sign",
-}
-
 TRIALS = some_trials(13, n_trials=30, most_sets=3)
 X, Y, SETS = TRIALS.X, np.sign(TRIALS.y).astype(int), np.abs(TRIALS.y).astype(int)
 N = len(X)
@@ -47,7 +42,7 @@ GROUPS = np.repeat(np.arange(30), np.diff(TRIALS.ends))
 
 @parametrize_with_checks(
     ESTIMATORS,
-    expected_failed_checks=lambda model: EXPECTED_FAILURES if model.geometry == "euclidean" else SIMPLEX_FAILURES,
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )
 def test_check_of_scikit_learn(estimator, check):
     check(estimator)

@@ -16,7 +16,6 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from onmargin import DualAscentClassifier, PassiveAggressiveClassifier, QuasiAdditiveClassifier, reference
-from tests.contracts.test_quasi_additive import NO_SPARSE_WEIGHTS
 from tests.contracts.test_uniclass import EXPECTED_FAILURES
 
 RANDOM = np.random.default_rng(0)
@@ -37,9 +36,7 @@ def model_of(geometry: str, **parameters) -> DualAscentClassifier:
 
 @parametrize_with_checks(
     [DualAscentClassifier(fit_intercept=True), DualAscentClassifier(geometry="entropic", window=3, sweeps=2)],
-    expected_failed_checks=lambda estimator: (
-        EXPECTED_FAILURES | (NO_SPARSE_WEIGHTS if estimator.geometry == "entropic" else {})
-    ),
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )
 def test_check_of_scikit_learn(estimator, check):
     if "class_weight" in str(check):

@@ -65,8 +65,10 @@ def named(node):
             yield "onmargin.?"
         elif isinstance(child, ast.Constant) and re.fullmatch(r"onmargin(\.\w+)+", str(child.value)):
             yield child.value
-        elif isinstance(child, ast.Call) and re.fullmatch(
-            r".*(import_module|__import__)\('onmargin'\)", ast.unparse(child)
+        elif (
+            isinstance(child, ast.Call)
+            and [getattr(argument, "value", None) for argument in child.args] == ["onmargin"]
+            and re.fullmatch(r"(.*\.)?(import_module|__import__)", ast.unparse(child.func))
         ):
             yield TOP
 

@@ -16,11 +16,10 @@ from onmargin import LabelRanker, PassiveAggressiveClassifier, PassiveAggressive
 EXPECTED_FAILURES = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
     "a weight scales C in one round: an example of weight 2 is not two examples",
-) | {
-    "check_sparsify_coefficients": "weights in the feature space of a kernel are not a matrix",
-}
+)
 OF_PRECOMPUTED = EXPECTED_FAILURES | dict.fromkeys(
-    ["check_fit_score_takes_y", "check_decision_proba_consistency"], "its X is not square, whatever the kernel"
+    ["check_fit_score_takes_y", "check_decision_proba_consistency"],
+    "its X is not square, or not wide enough for a second call: SVC fails the latter too, and has no partial_fit",
 )
 X, y = make_circles(200, noise=0.1, factor=0.4, random_state=0)
 ALL = [PassiveAggressiveClassifier, PassiveAggressiveRegressor, LabelRanker, PassiveAggressiveUniclass]
@@ -297,14 +296,12 @@ def test_kernel_cannot_change_after_the_first_example(change):
 
 def test_what_needs_plain_weights_is_refused():
     model = learned(PassiveAggressiveClassifier, kernel="linear")
-    with pytest.raises(ValueError, match="sparsify needs kernel=None"):
-        model.sparsify()
+    assert not hasattr(model, "sparsify")
     with pytest.raises(ValueError, match="setting weights needs kernel=None"):
         model.coef_ = np.zeros((1, 2))
     with pytest.raises(ValueError, match="setting weights needs kernel=None"):
         clone(model).fit(X, y, coef_init=np.zeros((1, 2)))
-    with pytest.raises(ValueError, match="sparsify needs kernel=None"):
-        learned(LabelRanker, kernel="linear").sparsify()
+    assert not hasattr(LabelRanker(kernel="linear"), "sparsify")
 
 
 @pytest.mark.parametrize("kind", ALL[:3])

@@ -17,8 +17,6 @@ EXPECTED_FAILURES = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
     "a weight scales C in one round: an example of weight 2 is not two examples",
 )
-NO_SPARSE_WEIGHTS = {"check_sparsify_coefficients": "weights that are a link of a sum cannot be sparsified"}
-NO_INTERCEPT = {"check_classifiers_train": "the data of the check need an intercept"}
 random = np.random.default_rng(0)
 X = random.standard_normal((80, 6))
 TWO, FOUR = (X[:, 0] > 0.2 * X[:, 1]).astype(int), X[:, :4].argmax(axis=1)
@@ -40,9 +38,6 @@ def rows_for(name):
     return np.abs(X) if name == "Winnow of positive rows" else X
 
 
-NO_CLASS_WEIGHT = {"check_class_weight_classifiers": "without an intercept no weight of a class moves all rows to it"}
-
-
 @parametrize_with_checks(
     [
         QuasiAdditiveClassifier(fit_intercept=True),
@@ -53,12 +48,7 @@ NO_CLASS_WEIGHT = {"check_class_weight_classifiers": "without an intercept no we
         PNormPerceptron(),
         Winnow(balanced=True),
     ],
-    expected_failed_checks=lambda estimator: (
-        EXPECTED_FAILURES
-        | (NO_INTERCEPT if isinstance(estimator, PNormPerceptron) else {})
-        | (NO_SPARSE_WEIGHTS if getattr(estimator, "geometry", "euclidean") != "euclidean" else {})
-        | (NO_CLASS_WEIGHT if not getattr(estimator, "fit_intercept", False) else {})
-    ),
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )
 def test_check_of_scikit_learn(estimator, check):
     check(estimator)

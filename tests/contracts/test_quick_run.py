@@ -104,19 +104,19 @@ def test_quick_run_has_each_value_of_each_parameter(folder, workers):
 
 
 def test_the_rest_is_what_the_quick_run_left_out(folder):
-    quick, rest = run(folder)[0], run(folder, "--rest")[0]
+    quick, rest = (run(folder, "-n0", *options)[0] for options in ([], ["--rest"]))
     assert quick | rest == ALL
     assert quick & rest == {"test_property"}  # which draws more examples
 
 
 def test_processor_time_is_limited(folder):
-    _, printed = run(folder, "--max-cpu", "0.01", code=1)
+    _, printed = run(folder, "--max-cpu", "0.01", "test_all.py::test_slow", code=1)
     assert re.search(r"FAILED: the run took \d+ s of processor time, and 0.01 s are allowed", printed)
-    run(folder, "--max-cpu", "1000")
+    run(folder, "--max-cpu", "1000", "test_all.py::test_slow")
 
 
 def test_full_run_has_everything(folder):
-    passed, printed = run(folder, "--full")
+    passed, printed = run(folder, "-n0", "--full")
     assert passed == ALL
     assert "quick run" not in printed
 

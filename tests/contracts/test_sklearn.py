@@ -73,7 +73,6 @@ EXPECTED_FAILURES = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
     "a weight scales C in one round: an example of weight 2 is not two examples",
 )
-OF_SEVERAL_MODELS = {"check_sparsify_coefficients": "several models are not kept as one sparse matrix"}
 
 CLASSES = make_classification(120, 8, n_informative=5, n_classes=3, random_state=0)
 NUMBERS = make_regression(120, 8, noise=1.0, random_state=0)
@@ -88,14 +87,7 @@ FAMILY = [
 ]
 
 
-def expected_failures(estimator):
-    several = isinstance(estimator, AutoClassifier | AutoRegressor) or isinstance(
-        getattr(estimator, "C", 1.0), list | str
-    )
-    return EXPECTED_FAILURES | (OF_SEVERAL_MODELS if several else {})
-
-
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda _: EXPECTED_FAILURES)
 def test_check_of_scikit_learn(estimator, check):
     check(estimator)
 

@@ -350,7 +350,7 @@ def test_a_save_that_is_killed_leaves_the_old_file(saved, path, moment):
     code = f"""
 import os, signal, onmargin
 {moment} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-onmargin.save(onmargin.PassiveAggressiveClassifier(), {str(path)!r})
+onmargin.save(onmargin.stream.PassiveAggressiveClassifier(), {str(path)!r})
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
     assert path.read_bytes() == saved

@@ -52,7 +52,7 @@ def assert_agree(row, measure, reference, repetitions):
     assert abs(row[measure] - reference) < 4 * error
 
 
-@pytest.mark.parametrize("name", ["instance-noise", "label-noise"])
+@pytest.mark.parametrize("name", ["instance-noise", pytest.param("label-noise", marks=pytest.mark.full)])
 def test_noise(name):
     amounts = [amount for kind, amount in NOISE if kind == name]
     found = table(name, noise=amounts)

@@ -60,14 +60,26 @@ class Vec(ctypes.Structure):
     )
 
 
-@pytest.fixture(scope="module", params=WIDTHS)
-def library(request, tmp_path_factory):
-    options, table = WIDTHS[request.param]
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Return a function that compiles the kernels with some flags, once."""
     folder = tmp_path_factory.mktemp("vec")
     (folder / "tables.c").write_text(SOURCE)
-    command = [COMPILER, "-w", "-shared", "-fPIC", f"-I{KERNELS}", *options, "tables.c", "-o", "vec.so"]
-    subprocess.run(command, cwd=folder, check=True)
-    library = ctypes.CDLL(str(folder / "vec.so"))
+
+    def compile_kernels(*options):
+        path = folder / f"vec{len(options)}.so"
+        if not path.exists():
+            command = [COMPILER, "-w", "-shared", "-fPIC", f"-I{KERNELS}", *options, "tables.c", "-o", path]
+            subprocess.run(command, cwd=folder, check=True)
+        return path
+
+    return compile_kernels
+
+
+@pytest.fixture(scope="module", params=WIDTHS)
+def library(request, compiled):
+    options, table = WIDTHS[request.param]
+    library = ctypes.CDLL(str(compiled(*options)))
     library.table = getattr(library, table)
     library.table.argtypes, library.table.restype = [size], ctypes.POINTER(Vec)
     library.padded.argtypes, library.padded.restype = [size, size], size

@@ -24,6 +24,15 @@ from onmargin.models.plan import FIRST_ROWS, Plan
 from onmargin.models.reliability import Reliability
 
 
+class OptionalIntercept:
+    """Mixin for classifiers that may have no intercept, and then fail on data that need one."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.classifier_tags.poor_score = not getattr(self, "fit_intercept", False)
+        return tags
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(LinearEstimator):
     """A scikit-learn classifier over a linear model.

@@ -21,8 +21,17 @@ from onmargin.estimators._estimator import Estimator, MatrixLike, n_jobs
 from onmargin.estimators._shown import weights_of
 from onmargin.learner import Decode, UnsoundRowError, Vector, as_rows
 from onmargin.models.kernel_learner import KernelLearner
-from onmargin.models.plan import Plan
+from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.updates import check_combination
+
+
+def _has_one_matrix(model: LinearEstimator) -> bool:
+    """Return whether a model has one matrix of weights that are sums of updates, which can be sparse."""
+    plan = model.plan()
+    if plan.ensemble is not None or getattr(model, "kernel", None) is not None:
+        return False
+    geometry = Model.begin(plan, Shape(1, np.float64, sparse=True)).learner.geometry
+    return plan.sparsifiable and isinstance(geometry, Columns)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -73,7 +82,7 @@ class LinearEstimator(Estimator):
         """Replace the weights that a pass starts from; those that are None stay unchanged."""
         if coef is None and intercept is None:
             return
-        self._ask_for_plain_weights("setting weights")
+        self._ask_for_plain_weights()
         geometry = self._learner.geometry
         given = []
         for name, value, columns in zip(names, (coef, intercept), geometry.mean(), strict=True):
@@ -86,11 +95,11 @@ class LinearEstimator(Estimator):
             given[-1][: len(old)] = new.reshape(old.shape)
         geometry.assign(*given)
 
-    def _ask_for_plain_weights(self, what: str) -> None:
-        """Refuse an operation that requires a single model with plain weights."""
+    def _ask_for_plain_weights(self) -> None:
+        """Refuse to set the weights of a model that is not a single one with plain weights."""
         learner = self._learner
         check_combination(
-            what,
+            "setting weights",
             {
                 "one model": self._model.combined is None,
                 "kernel=None": not isinstance(learner, KernelLearner),
@@ -160,8 +169,7 @@ class LinearEstimator(Estimator):
         """Value of the intercept coordinate in use; nan until "auto" has seen a non-zero row."""
         return float(self._fitted().geometry.bias)
 
-    # Learners whose only geometry is a link function, or that keep a matrix, do not have this method.
-    @available_if(lambda self: hasattr(self, "geometry") or (self.plan().plain and self.plan().sparsifiable))  # type: ignore[untyped-decorator]
+    @available_if(_has_one_matrix)  # type: ignore[untyped-decorator]
     def sparsify(self) -> Self:
         """Convert the weights to a sparse matrix, which saves memory if most are zero; training makes them dense again.
 
@@ -171,7 +179,6 @@ class LinearEstimator(Estimator):
             The estimator with a sparse ``coef_``.
         """
         check_is_fitted(self)
-        self._ask_for_plain_weights("sparsify")
         geometry = self._learner.geometry
         if self._sparse_coef is None:
             if isinstance(geometry, Diagonal):

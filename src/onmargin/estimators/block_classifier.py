@@ -354,4 +354,5 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = self.geometry == "entropic"  # on data that need negative weights
         return tags

@@ -56,14 +56,19 @@ def main() -> None:
     sys.stdout.buffer.write(answer)
 
 
-def certificate(learner: JsonLearner, examples: list[schema.Example]) -> schema.Certificate:
-    """Return the bound of a theorem on these examples, and the result of the learner on them."""
-    if any(example.weight != 1 for example in examples):
-        raise ConflictError("no theorem covers examples with weights")
+def check_certifiable(learner: JsonLearner) -> None:
+    """Refuse learners that no theorem covers, whatever the examples."""
     if learner.reading.idf:
         raise ConflictError("no theorem covers texts whose features change their weights (idf)")
     if learner.n_models > 1:
         raise ConflictError("no theorem covers several models at once: see the progress of each model")
+
+
+def certificate(learner: JsonLearner, examples: list[schema.Example]) -> schema.Certificate:
+    """Return the bound of a theorem on these examples, and the result of the learner on them."""
+    if any(example.weight != 1 for example in examples):
+        raise ConflictError("no theorem covers examples with weights")
+    check_certifiable(learner)
     learner.learn(examples[0])  # determines the kind of the examples
     import onmargin
     from onmargin.theory import certify

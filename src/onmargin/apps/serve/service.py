@@ -12,7 +12,7 @@ import msgspec
 
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.backup import remove_abandoned
-from onmargin.apps.serve.certified import certify_beside
+from onmargin.apps.serve.certified import certify_beside, check_certifiable
 from onmargin.apps.serve.contents import Found, open_to_read, read_folder
 from onmargin.apps.serve.costs import LONGEST_NGRAM
 from onmargin.apps.serve.held import HeldLimits
@@ -423,6 +423,7 @@ class Service:
             raise ConflictError(f"model {model.name!r} has {seq} examples; up to {most} are certified here")
         if seq == 0:
             raise ConflictError("nothing was learned yet: there is nothing to certify")
+        check_certifiable(model.state.learner)
         if self._certifying.locked() and self._certified is not model:
             raise BusyError("another certificate is being made: try again later", 5)
         async with self._certifying:
