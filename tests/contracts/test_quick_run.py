@@ -99,7 +99,7 @@ def test_quick_run_has_each_value_of_each_parameter(folder, workers):
     assert kept.count("test_equal_values_of_other_types") == 3
     assert kept.count("test_many") == 10
     assert f"{len(passed)} of {len(ALL)} tests" in printed
-    assert re.search(r"in \d+ s, [1-9]\d* s of processor time", printed)
+    assert re.search(r"in \d+ s, \d+ s of processor time", printed)
     assert "`pytest --full` runs everything" in printed
 
 
