@@ -15,9 +15,6 @@ from random import Random
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
-# Tests that start services, browsers, clusters and other programs run one after the other, because they mostly wait.
-PROGRAMS = ("tests/apps/", "tests/scale/test_ray.py")
-
 FEW = 3  # combinations of a parametrized test that always run
 COUNTS = pytest.StashKey[tuple[int, int]]()  # numbers of selected and of requested tests
 STARTED = pytest.StashKey[float]()  # time in seconds
@@ -148,7 +145,7 @@ def pytest_testnodedown(node, error):
     if "counts" in getattr(node, "workeroutput", {}):
         node.config.stash[COUNTS] = tuple(node.workeroutput["counts"])
         node.config.stash[CPU_SECONDS] += node.workeroutput["cpu"]
-    elif error:  # The scheduler below would wait forever for the rest of the crashed worker's files.
+    elif error:  # the run would wait forever for the other files of the crashed worker
         pytest.exit(f"worker {node.gateway.id} crashed: {error}", returncode=1)
 
 
@@ -158,19 +155,3 @@ def pytest_xdist_auto_num_workers(config):
     if named(config) or config.option.capture == "no":
         return 0
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    if config.option.dist != "loadfile":
-        return None
-    from xdist.scheduler import LoadFileScheduling
-
-    class Scheduling(LoadFileScheduling):
-        """Send one file at a time to a worker, and all files of tests that start programs to the same worker."""
-
-        def _split_scope(self, nodeid):
-            path = super()._split_scope(nodeid)
-            return "programs" if path.startswith(PROGRAMS) else path
-
-    return Scheduling(config, log)
