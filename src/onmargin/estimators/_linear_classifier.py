@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from onmargin._checks import check_classes, check_labels, plain
@@ -24,13 +25,11 @@ from onmargin.models.plan import FIRST_ROWS, Plan
 from onmargin.models.reliability import Reliability
 
 
-class OptionalIntercept:
-    """Mixin for classifiers that may have no intercept, and then fail on data that need one."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.classifier_tags.poor_score = not getattr(self, "fit_intercept", False)
-        return tags
+def tags_by_intercept(model: Any) -> Any:
+    """Return the tags of a classifier; without an intercept, it fails on data that need one."""
+    tags = ClassifierMixin.__sklearn_tags__(model)
+    tags.classifier_tags.poor_score = not getattr(model, "fit_intercept", False)
+    return tags
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

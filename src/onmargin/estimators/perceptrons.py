@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sklearn.base import ClassifierMixin
 
-from onmargin.estimators._linear_classifier import LinearClassifier, OptionalIntercept
+from onmargin.estimators._linear_classifier import LinearClassifier, tags_by_intercept
 from onmargin.estimators._plain_fit import fit
 from onmargin.models.described import described
 from onmargin.models.quasi_additive import PerceptronOptions, PNormPerceptronOptions, WinnowOptions
@@ -12,7 +12,7 @@ from onmargin.models.quasi_additive import PerceptronOptions, PNormPerceptronOpt
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class Perceptron(OptionalIntercept, ClassifierMixin, LinearClassifier, PerceptronOptions):  # type: ignore[misc]
+class Perceptron(ClassifierMixin, LinearClassifier, PerceptronOptions):  # type: ignore[misc]
     r"""Perceptron, binary and multiclass: updates the weights by a fixed step on each mistake.
 
     With more than two classes there is one prototype per class: the example is added to the right one and subtracted
@@ -57,11 +57,12 @@ class Perceptron(OptionalIntercept, ClassifierMixin, LinearClassifier, Perceptro
     """
 
     fit = fit  # type: ignore[assignment]
+    __sklearn_tags__ = tags_by_intercept
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class PNormPerceptron(OptionalIntercept, ClassifierMixin, LinearClassifier, PNormPerceptronOptions):  # type: ignore[misc]
+class PNormPerceptron(ClassifierMixin, LinearClassifier, PNormPerceptronOptions):  # type: ignore[misc]
     r"""The p-norm Perceptron: between the Perceptron (p = 2) and Winnow (large p).
 
     Misclassified examples are added to :math:`\theta`, and the weights are :math:`w_i = \mathrm{sign}(\theta_i)
@@ -106,11 +107,12 @@ class PNormPerceptron(OptionalIntercept, ClassifierMixin, LinearClassifier, PNor
     """
 
     fit = fit  # type: ignore[assignment]
+    __sklearn_tags__ = tags_by_intercept
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class Winnow(OptionalIntercept, ClassifierMixin, LinearClassifier, WinnowOptions):  # type: ignore[misc]
+class Winnow(ClassifierMixin, LinearClassifier, WinnowOptions):  # type: ignore[misc]
     r"""Winnow: multiplicative updates on mistakes, with weights on the simplex.
 
     A misclassified row multiplies the weights, :math:`w_i \leftarrow w_i e^{\eta y x_i} / Z`, and the sign of :math:`w
@@ -162,3 +164,4 @@ class Winnow(OptionalIntercept, ClassifierMixin, LinearClassifier, WinnowOptions
     """
 
     fit = fit  # type: ignore[assignment]
+    __sklearn_tags__ = tags_by_intercept

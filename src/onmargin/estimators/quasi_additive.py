@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sklearn.base import ClassifierMixin
 
-from onmargin.estimators._linear_classifier import LinearClassifier, OptionalIntercept
+from onmargin.estimators._linear_classifier import LinearClassifier, tags_by_intercept
 from onmargin.estimators._plain_fit import fit
 from onmargin.models.described import described
 from onmargin.models.quasi_additive import QuasiAdditiveOptions
@@ -12,7 +12,7 @@ from onmargin.models.quasi_additive import QuasiAdditiveOptions
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class QuasiAdditiveClassifier(OptionalIntercept, ClassifierMixin, LinearClassifier, QuasiAdditiveOptions):  # type: ignore[misc]
+class QuasiAdditiveClassifier(ClassifierMixin, LinearClassifier, QuasiAdditiveOptions):  # type: ignore[misc]
     r"""Quasi-additive classifier: the weights are a link function of a weighted sum of the examples.
 
     With :math:`z_t` the update direction of example t (:math:`y_t x_t` for two classes), the learner keeps
@@ -79,3 +79,4 @@ class QuasiAdditiveClassifier(OptionalIntercept, ClassifierMixin, LinearClassifi
     """
 
     fit = fit  # type: ignore[assignment]
+    __sklearn_tags__ = tags_by_intercept
