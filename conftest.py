@@ -74,13 +74,13 @@ def values(item):
     return found
 
 
-def some_of(name, items):
+def some_of(items):
     """Return combinations of one test that cover each value of each parameter, or as many values as so few can.
 
-    Their number is at most the square root of all, or FEW. The search begins anywhere, but always at the same place,
-    so that the tests of different functions run with different values.
+    Their number is at most the square root of all, or FEW. The search begins at a place that depends on the file: tests
+    in one file share what they compute for a value, and those in different files run with different values.
     """
-    left = {item: values(item) for item in Random(name).sample(items, len(items))}
+    left = {item: values(item) for item in Random(items[0].path.name).sample(items, len(items))}
     missing = set().union(*left.values())
     chosen = []
     while missing and len(chosen) < max(FEW, isqrt(len(items))):
@@ -95,7 +95,7 @@ def quick(items):
     for item in items:
         if not item.get_closest_marker("full"):
             functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return {item for name, combinations in functions.items() for item in some_of(name, combinations)}
+    return {item for combinations in functions.values() for item in some_of(combinations)}
 
 
 def named(config):

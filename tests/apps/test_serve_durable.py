@@ -214,6 +214,7 @@ def test_damage_found_while_running_is_reported(tmp_path):
         assert client.get("/v1/models/m").json()["seq"] == 100
 
 
+@pytest.mark.full
 def test_certificates_do_not_run_files_of_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "msgspec.py").write_text("raise SystemExit('taken over')")
     monkeypatch.chdir(tmp_path)

@@ -27,5 +27,6 @@ def test_errors_of_the_disk(preload, stride):
     assert gone_through(preload, "errors", stride) > 400 // stride
 
 
+@pytest.mark.full
 def test_a_start_on_a_full_disk_still_predicts(preload):
     assert gone_through(preload, "full", 1) >= 1

@@ -228,6 +228,7 @@ def test_errors_of_models_are_one_line_and_end_with_1(tmp_path):
     )
 
 
+@pytest.mark.full
 def test_progress_is_lines_on_the_standard_error(tmp_path, monkeypatch):
     from onmargin.apps import progress
 

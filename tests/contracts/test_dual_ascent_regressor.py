@@ -56,6 +56,7 @@ def test_all_examples_are_support_vector_regression(C, epsilon):
     assert np.abs(model.dual_coef_).max() <= C * (1 + 1e-12)
 
 
+@pytest.mark.full
 def test_long_windows_need_no_inner_products():
     """Beyond 512 examples the weights move with every variable."""
     rows, targets = RANDOM.standard_normal((600, 3)), RANDOM.standard_normal(600)

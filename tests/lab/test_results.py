@@ -37,6 +37,7 @@ def test_two_processes_give_the_same_result_as_one(data):
             assert shared.settings == alone.settings
 
 
+@pytest.mark.full
 def test_another_seed_is_another_result(data):
     with lab.workers(1) as workers:
         other = lab.run(lab.EXPERIMENTS["label-noise"], workers, repetitions=1, seed=1, **SETTINGS["label-noise"])
@@ -119,8 +120,13 @@ class Page(HTMLParser):
         self.words.append(data)
 
 
-def test_the_report_is_one_page_that_needs_nothing_else(data):
-    results = [result(name, data) for name in lab.EXPERIMENTS]
+@pytest.mark.parametrize(
+    "names",
+    [["errata", "lengths"], pytest.param(list(lab.EXPERIMENTS), marks=pytest.mark.full)],
+    ids=["two experiments", "all"],
+)
+def test_the_report_is_one_page_that_needs_nothing_else(names, data):
+    results = [result(name, data) for name in names]
     text = lab.page(results)
     page = Page(text)
     assert text.startswith("<!DOCTYPE html>")
