@@ -35,10 +35,12 @@ __all__ = [
 ]
 
 
-def build_wheel(folder: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
-    """Build a wheel in a folder, and return its name."""
-    with _kept_directory(settings) as all_settings:
-        name: str = mesonpy.build_wheel(folder, all_settings, metadata)
+def build_wheel(
+    wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
+) -> str:
+    """Build a wheel in a directory, and return its name."""
+    with _kept_directory(config_settings) as settings:
+        name: str = mesonpy.build_wheel(wheel_directory, settings, metadata_directory)
     return name
 
 
