@@ -1,7 +1,7 @@
 """Build backend: meson-python with a build directory that is kept, so that the next build compiles only what changed.
 
 meson-python builds in a temporary directory unless it is given one. Here a build without settings, such as that of
-`pip install .`, gets build/kept-VERSION. A second build at the same time gets a temporary directory as before.
+`pip install .`, gets .build-VERSION. A second build at the same time gets a temporary directory as before.
 """
 
 import shutil
@@ -50,8 +50,8 @@ def _kept_directory(settings: dict[str, Any] | None) -> Iterator[dict[str, Any] 
     if settings or flock is None:
         yield settings
         return
-    kept = Path("build", f"kept-{sys.implementation.cache_tag}").absolute()
-    kept.parent.mkdir(exist_ok=True)
+    # It has the depth of a temporary directory, so that ccache sees the same relative paths in both.
+    kept = Path(f".build-{sys.implementation.cache_tag}").absolute()
     with open(f"{kept}.lock", "a+") as lock:
         try:
             flock(lock, LOCK_EX | LOCK_NB)
