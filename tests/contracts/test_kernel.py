@@ -19,7 +19,7 @@ EXPECTED_FAILURES = dict.fromkeys(
 )
 OF_PRECOMPUTED = EXPECTED_FAILURES | dict.fromkeys(
     ["check_fit_score_takes_y", "check_decision_proba_consistency"],
-    "its X is not square, or not wide enough for a second call: SVC fails the latter too, and has no partial_fit",
+    "X is not square, which SVC refuses too, or lacks the kernel values of earlier examples; SVC has no partial_fit",
 )
 X, y = make_circles(200, noise=0.1, factor=0.4, random_state=0)
 ALL = [PassiveAggressiveClassifier, PassiveAggressiveRegressor, LabelRanker, PassiveAggressiveUniclass]
