@@ -1,7 +1,7 @@
 """Certify a run: find its theorem, compute the bound and check whether the run is within it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from inspect import signature
 from typing import Any
 
@@ -12,12 +12,12 @@ from sklearn.base import clone
 from onmargin.estimators._estimator import Estimator
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
 from onmargin.learner import Totals
-from onmargin.models.linear import METRICS
-from onmargin.theory._cases import CASES, case_reader
+from onmargin.theory._cases import read_case, weigh_classes
 from onmargin.theory._competitor import Solution, best_weights
 from onmargin.theory._given import as_vector
-from onmargin.theory._several import certify_several, refuse_several
-from onmargin.theory._theorems import NONE, THEOREMS, Case, Measured, Theorem
+from onmargin.theory._several import certify_several, check_several
+from onmargin.theory._table import check_listed, find_row
+from onmargin.theory._theorems import Case, Measured, Theorem
 from onmargin.theory.certificate import Certificate, Competitor, Condition, NoTheorem
 
 
@@ -85,48 +85,26 @@ def certify(
     >>> certificate.holds, certificate.suffered, round(certificate.bound)
     (True, 21.0, 86)
     """
-    several = _refuse(model)
-    read = case_reader(type(model))
-    if not isinstance(model, Estimator) or (read is None and not several):
-        known = ", ".join(sorted(kind.__name__ for kind in CASES))
-        raise NoTheorem(f"no theorem covers {type(model).__name__}; there are some for {known} and their subclasses")
+    if not isinstance(model, Estimator):
+        raise NoTheorem(f"no theorem covers {type(model).__name__}: certify takes the estimators of onmargin")
+    model._check_parameters()
     if not 0 < accuracy < 1:
         raise ValueError(f"accuracy must be between 0 and 1; got {accuracy!r}")
     given = {"groups": groups, "sets": sets, "lengths": lengths}
     replay = _replay(model, X, y, classes, {name: value for name, value in given.items() if value is not None})
-    if several or read is None:
+    name, run = type(model).__name__, replay.run
+    if run._model.combined is not None:
+        check_several(run)
         if competitor is not None:
             raise ValueError("competitor must be None for several models: they are compared with the best of them")
-        return certify_several(replay.run, y, replay.totals, replay.conditions, _one_by_one(replay.run, X, y))
-    case = replace(read(replay.run, X, y, given), tolerance=_tolerance(replay.run))
-    theorem = THEOREMS.get((case.step, case.goal))
-    if theorem is None:
-        raise NoTheorem(NONE.get(case.step, f"no theorem covers the {case.goal} of {case.step!r} steps"))
+        return certify_several(run, y, replay.totals, replay.conditions, _one_by_one(run, X, y))
+    check_listed(name, run._learner)
+    case = read_case(run, X, y, given)
+    row = find_row(name, run._learner, case)
+    case, theorem = weigh_classes(run, case, row, y), row.theorem
     best = _best(case, theorem, accuracy)
     chosen = best if competitor is None else _as_competitor(case, as_vector(replay.run, competitor, case.problem))
     return _certificate(replay, case, theorem, chosen, best)
-
-
-def _tolerance(run: Any) -> float:
-    """Return the rounding tolerance, relative to a bound."""
-    return 1e-9 if run._learner.geometry.dtype == np.float64 else 1e-4
-
-
-def _refuse(model: Any) -> bool:
-    """Raise NoTheorem for learners without a theorem, before any replay; return whether there are several models."""
-    if getattr(model, "update", "") in {"simproj", "simopt"}:
-        raise NoTheorem(NONE[model.update])
-    if getattr(model, "budget", None) is not None:
-        raise NoTheorem("supports that are given up for a budget have no theorem here: certify covers budget=None")
-    planned = hasattr(model, "plan")
-    if planned:
-        model._check_parameters()
-    several = planned and model.plan().ensemble is not None
-    if several:
-        refuse_several(model)
-    if getattr(model, "geometry", "") in METRICS:
-        raise NoTheorem("certify has no theorem for weights with individual learning rates")
-    return several
 
 
 @dataclass(frozen=True)

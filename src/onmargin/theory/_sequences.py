@@ -104,8 +104,7 @@ def stacked(planes: list[tuple[Any, Vector]]) -> HalfSpaces:
 
 def read_sequences(run: Any, X: Any, y: Any, lengths: Any) -> tuple[Sequences, float]:
     """Return the sequences that a tagger has learned, and the largest cost of a labeling."""
-    squared = run.cost == "squared_hamming"
-    cost = run._learner.task.cost
+    cost, squared = run._learner.task.cost, run._learner.task.squared
     if not squared and (cost[~np.eye(len(cost), dtype=bool)] != 1).any():
         raise NoTheorem(
             "with cost='hamming' and label_cost the labeling of largest loss cannot be found: use "

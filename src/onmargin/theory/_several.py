@@ -6,32 +6,39 @@ from typing import Any
 
 import numpy as np
 
-from onmargin.estimators.auto import AutoRegressor
-from onmargin.estimators.sequence_tagger import SequenceTagger
-from onmargin.learner import Totals
+from onmargin._core.several.sequences import SeveralSequences
+from onmargin._core.several.tasks import Several
+from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Regression
+from onmargin.learner import Learner, Totals
 from onmargin.reference.hedge import tempered
 from onmargin.theory.certificate import Certificate, Competitor, Condition, NoTheorem
 
+JUDGES = (Binary, Multiclass, OneVsRest, Regression)  # tasks whose mistakes or losses the combination bounds
 
-def refuse_several(model: Any) -> None:
-    """Raise NoTheorem for several models that have no regret bound of this kind."""
-    if isinstance(model, SequenceTagger):
+
+def check_several(run: Any) -> None:
+    """Raise NoTheorem for several models whose combination has no regret bound of this kind."""
+    learner, task = run._learner, run._learner.task
+    if isinstance(task, SeveralSequences):
         raise NoTheorem("certify has no theorem for several taggers at once: their regret_bound is in sweep_")
-    if getattr(model, "combine", "leader") != "hedge":
+    if type(learner) is not Learner or type(task) is not Several or type(task.judge) not in JUDGES:
+        kinds = ", ".join(type(part).__name__ for part in (learner, task, task.judge))
+        raise NoTheorem(f"no theorem covers {type(run).__name__}: none is known for {kinds}")
+    if not task.hedge:
         raise NoTheorem(
             'following the leader of several models has no regret bound: set combine="hedge", which has regret_bound, '
             "or certify one model"
         )
-    if getattr(model, "class_weight", None) is not None:
+    if getattr(run, "class_weight", None) is not None:
         raise NoTheorem(
             "class_weight multiplies the mistakes by which several models are compared, and certify counts mistakes: "
             "regret_bound is the bound for weighted mistakes"
         )
 
 
-def _no_outliers(run: Any, y: Any) -> list[Condition]:
-    """Return the condition of no outliers: AutoRegressor clips them, and the bound covers the clipped targets only."""
-    if not isinstance(run, AutoRegressor):
+def _no_outliers(task: Several, y: Any) -> list[Condition]:
+    """Return the condition of no outliers, if the task clips them: the bound covers the clipped targets only."""
+    if not task.tempered:
         return []
     target = np.asarray(y, dtype=np.float64)
     off = int((~np.isclose(tempered(target[1:], float(target[0])), target[1:])).sum())
@@ -66,7 +73,7 @@ def certify_several(
         counted=counted,
         suffered=float(totals[counted]),
         bound=bound,
-        conditions=(*conditions, *_no_outliers(run, y)),
+        conditions=(*conditions, *_no_outliers(task, y)),
         competitor=chosen,
         best=chosen,
         best_bound=bound,

@@ -1,4 +1,4 @@
-"""Table of theorems, by the step of the learner and by what is counted."""
+"""The theorems: the bound that each one gives, what it counts, and its conditions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,22 +18,23 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Case:
-    """The quantities of a run that enter the theorems: the step, the constraints of the stream, and the curvature.
+    """The quantities of a run that enter the theorems: the constraints of the stream, and the curvature.
 
-    `curvature` is R², the largest squared norm of a direction or its counterpart in other geometries. For least
-    squares, `alpha` is the penalty of the squared norm, `eigenvalues` are those of the sum of x x', and `largest` is M
-    of the bound. For weights with variances, `drift` returns the sum of (u - w)² over all rounds, each times the
-    increase of the precision.
+    `C` is the aggressiveness of the step, or its rate. `curvature` is R², the largest squared norm of a direction or
+    its counterpart in other geometries. `has_unit_directions` says whether all directions have norm 1, `has_sets`
+    whether trials are divided into sets. For least squares, `alpha` is the penalty of the squared norm, `eigenvalues`
+    are those of the sum of x x', and `largest` is M of the bound. For weights with variances, `drift` returns the sum
+    of (u - w)² over all rounds, each times the increase of the precision.
     """
 
-    step: str
-    goal: str
     problem: AnyProblem
     size: Size
     C: float
     curvature: float
     margin: float = 1.0
     largest_cost: float = 0.0
+    has_unit_directions: bool = False
+    has_sets: bool = False
     alpha: float = 0.0
     eigenvalues: tuple[float, ...] = ()
     largest: float = 0.0
@@ -255,46 +256,4 @@ VARIANCES = Theorem(
     grid=(0.01, 0.1, 1.0),
     has_dual=False,
 )
-
-# (step, what is counted) -> the theorem. "scale" stands for fixed steps whose predictions do not depend on C.
-THEOREMS: dict[tuple[str, str], Theorem] = {
-    ("PA", "mistakes"): PA,
-    ("PA", "loss"): PA,
-    ("PA", "cost"): PA_COST,
-    ("PA on the simplex", "mistakes"): SIMPLEX_PA,
-    ("PA on the simplex", "loss"): SIMPLEX_PA,
-    ("PA of length 1", "mistakes"): PA_UNIT,
-    ("PA of length 1", "loss"): PA_UNIT,
-    ("PA of trials", "mistakes"): PA_MISTAKES,
-    ("PA-I", "mistakes"): CAPPED,
-    ("PA-I", "loss"): CAPPED_LOSS,
-    ("PA-I", "cost"): CAPPED_COST,
-    ("PA-II", "mistakes"): DAMPED,
-    ("PA-II", "loss"): DAMPED,
-    ("PA-II", "cost"): DAMPED_COST,
-    ("capped", "mistakes"): CAPPED,
-    ("optimal", "mistakes"): CAPPED,
-    ("capped", "sets"): SETS,
-    ("conopt", "mistakes"): FIXED,
-    ("conopt", "sets"): SETS,
-    ("simperc", "mistakes"): PERCEPTRON,
-    ("simperc", "sets"): SETS,
-    ("scale", "mistakes"): PERCEPTRON,
-    ("fixed", "mistakes"): FIXED,
-    ("fixed", "sets"): SETS,
-    ("aggressive", "mistakes"): AGGRESSIVE,
-    ("gradient descent", "loss"): DESCENT,
-    ("exponentiated gradient", "loss"): EXPONENTIATED,
-    ("AROW", "loss"): VARIANCES,
-    ("AROW", "mistakes"): replace(VARIANCES, counts="mistakes"),
-    ("ridge", "loss"): RIDGE,
-    ("ridge forecast", "loss"): FORECAST,
-}
-
-# Why the other steps have no theorem.
-NONE = {
-    "simproj": 'update="simproj" has no theorem: it can exceed that of "simperc". Use "conproj", "exact" or "max".',
-    "simopt": 'update="simopt" has no theorem: the one its paper claims is false. Use "conproj", "exact" or "max".',
-    "max": 'update="max" has no theorem for trials that are divided into sets. Use "conproj", "exact" or "simperc".',
-    "perceptron": 'update="perceptron" of sequences has no theorem here. Use "prediction" or "max_loss".',
-}
+VARIANCES_MISTAKES = replace(VARIANCES, counts="mistakes")

@@ -1,0 +1,362 @@
+"""Table of theorems by the types of the task, the step and the geometry of a learner.
+
+A theorem covers a learner only if a row of the table lists the exact types of its three parts and their values satisfy
+the condition of the row. A part that no row lists, such as a subclass of a listed one, has no theorem.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import inf, isinf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onmargin._core.geometries.additive import Balanced, Entropic, PNorm
+from onmargin._core.geometries.center import Center
+from onmargin._core.geometries.chain import EdgePaths, Paths
+from onmargin._core.geometries.diagonal import Confidence, Diagonal
+from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.geometries.kernel import Budgeted, Expansion
+from onmargin._core.geometries.kernel_ball import Ball, BudgetedBall
+from onmargin._core.geometries.linked_center import PNormCenter, SimplexCenter
+from onmargin._core.geometries.ridge import Ridge
+from onmargin._core.geometries.trials import AdditiveBlocks, Blocks, Thresholds
+from onmargin._core.steps.pairs import EvenPairs, SeparablePairs, SopopoPairs
+from onmargin._core.steps.row_pairs import EvenRowPairs, JointRowPairs, LargestRowPair, SeparableRowPairs
+from onmargin._core.steps.simultaneous import Even, EvenLineSearch, Joint, Largest, LargestLineSearch, Separable, Sopopo
+from onmargin._core.steps.step import Aggressive, Fixed, Optimal, Projection, Proportional, Regularized, Residual, Step
+from onmargin._core.tasks.sequence import Sequence
+from onmargin._core.tasks.task import (
+    Binary,
+    CostSensitive,
+    Multiclass,
+    OneVsRest,
+    Regression,
+    Structured,
+    Task,
+    Uniclass,
+)
+from onmargin._core.tasks.trial import Block, Ordinal, Ranking
+from onmargin.learner import Learner
+from onmargin.models.dual_ascent import Ascent, TubeAscent, WindowLearner
+from onmargin.models.kernel_learner import KernelLearner, KernelWindowLearner
+from onmargin.models.plan import Plan, Shape
+from onmargin.theory import _theorems as thm
+from onmargin.theory._theorems import Case, Theorem
+from onmargin.theory.certificate import NoTheorem
+
+
+class Parts(NamedTuple):
+    """The parts whose types and values select a theorem. They are `Any` because a condition knows their types."""
+
+    task: Any
+    step: Any
+    geometry: Any
+
+    @property
+    def C(self) -> float:  # noqa: N802
+        """The aggressiveness of the step: the largest multiplier, the price of squared slack, or the rate."""
+        step = self.step
+        if isinstance(step, Projection):
+            return 1 / (2 * step.damping) if step.damping > 0 else step.cap
+        return float(getattr(step, "C", getattr(step, "rate", inf)))
+
+    @property
+    def margin(self) -> float:
+        """The smallest required margin, which a mistake loses at least."""
+        return float(np.min(getattr(self.task, "margin", 1.0)))
+
+
+Condition = Callable[[Parts, Case], bool]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table. `weighted` says whether the theorem holds for class weights, which multiply C."""
+
+    theorem: Theorem
+    tasks: tuple[type[Task], ...]
+    steps: tuple[type[Step], ...]
+    geometries: tuple[type[Geometry], ...]
+    needs: tuple[Condition, ...] = ()
+    weighted: bool = False
+
+    def lists(self, parts: Parts) -> bool:
+        """Return whether the row lists the exact types of the parts."""
+        kinds = self.tasks, self.steps, self.geometries
+        return all(type(part) in listed for part, listed in zip(parts, kinds, strict=True))
+
+
+# Conditions on the values of the parts.
+
+
+def single(parts: Parts, case: Case) -> bool:
+    """No two half-spaces of a round share a column."""
+    return not getattr(parts.task, "every", False)
+
+
+def plain(parts: Parts, case: Case) -> bool:
+    """PA: nothing limits the step."""
+    return isinf(parts.C)
+
+
+def capped(parts: Parts, case: Case) -> bool:
+    """PA-I: the step is at most C, and not damped."""
+    return not isinf(parts.C) and not getattr(parts.step, "damping", 0.0) and not getattr(parts.step, "squared", False)
+
+
+def damped(parts: Parts, case: Case) -> bool:
+    """PA-II: the step is damped by 1 / (2 C), and not capped."""
+    step = parts.step
+    if isinstance(step, Projection):
+        return step.damping > 0 and isinf(step.cap)
+    return not isinf(parts.C) and getattr(step, "squared", False)
+
+
+def hinge(parts: Parts, case: Case) -> bool:
+    """The slack of a trial is not squared."""
+    return not getattr(parts.step, "squared", False)
+
+
+def averaged(parts: Parts, case: Case) -> bool:
+    """The step averages projections onto the half-spaces of mistakes: "conproj"."""
+    return bool(parts.step.mistaken) and not getattr(parts.step, "fixed", False)
+
+
+def fixed(parts: Parts, case: Case) -> bool:
+    """The step divides C among the half-spaces of mistakes: "simperc"."""
+    return bool(parts.step.mistaken) and getattr(parts.step, "fixed", False)
+
+
+def mistaken(parts: Parts, case: Case) -> bool:
+    """The step moves the half-spaces of mistakes only."""
+    return bool(parts.step.mistaken)
+
+
+def whole(parts: Parts, case: Case) -> bool:
+    """Trials are not divided into sets."""
+    return not case.has_sets
+
+
+def parted(parts: Parts, case: Case) -> bool:
+    """Trials are divided into sets."""
+    return case.has_sets
+
+
+def unit(parts: Parts, case: Case) -> bool:
+    """All directions have norm 1."""
+    return case.has_unit_directions
+
+
+def exact_target(parts: Parts, case: Case) -> bool:
+    """The tube has no width: losses are absolute errors."""
+    return bool(parts.task.epsilon == 0)
+
+
+def same_margin(parts: Parts, case: Case) -> bool:
+    """The window of dual ascent requires the margin, or the tube, of the task."""
+    return bool(parts.step.margin == getattr(parts.task, "epsilon", parts.margin))
+
+
+def margin_one(parts: Parts, case: Case) -> bool:
+    """A mistake has a loss of at least 1."""
+    return bool(parts.margin == 1)
+
+
+def lasting(parts: Parts, case: Case) -> bool:
+    """Nothing is forgotten."""
+    return not parts.geometry.forgetting
+
+
+def forecasting(parts: Parts, case: Case) -> bool:
+    """Scores are those of the forecaster, which includes the row."""
+    return bool(parts.geometry.forecast)
+
+
+def _trials(
+    tasks: tuple[type[Task], ...],
+    geometries: tuple[type[Geometry], ...],
+    *,
+    even: tuple[type[Step], ...],
+    separable: tuple[type[Step], ...] = (),
+    exact: tuple[type[Step], ...] = (),
+    largest: tuple[type[Step], ...] = (),
+    on_simplex: bool = False,
+) -> Iterator[Row]:
+    """Yield the rows of steps over the half-spaces of a trial ([SIMPROJ])."""
+    yield Row(thm.CAPPED, tasks, even, geometries, (averaged, capped, whole), weighted=True)
+    yield Row(thm.CAPPED, tasks, (*exact, *largest), geometries, (capped, whole), weighted=True)
+    yield Row(thm.PA_MISTAKES, tasks, even, geometries, (averaged, plain, whole))
+    yield Row(thm.PA_MISTAKES, tasks, (*exact, *largest), geometries, (hinge, plain, whole))
+    yield Row(thm.PA, tasks, largest, geometries, (plain, whole))
+    yield Row(thm.DAMPED, tasks, largest, geometries, (damped, whole))
+    yield Row(thm.FIXED, tasks, separable, geometries, (mistaken, whole))
+    # On the simplex, predictions of fixed steps depend on C.
+    yield Row(thm.FIXED if on_simplex else thm.PERCEPTRON, tasks, even, geometries, (fixed, whole))
+    yield Row(thm.SETS, tasks, even, geometries, (averaged, capped, parted))
+    yield Row(thm.SETS, tasks, even, geometries, (fixed, parted))
+    yield Row(thm.SETS, tasks, exact, geometries, (capped, parted))
+    yield Row(thm.SETS, tasks, separable, geometries, (mistaken, parted))
+
+
+PAIR = (Binary, Multiclass)  # one half-space per round
+CLASSES = (*PAIR, OneVsRest)
+FLAT = (Euclidean, Expansion)  # weights and kernel expansions
+CURVED = (Balanced, PNorm)
+
+# The first row whose types and conditions fit gives the theorem.
+TABLE: tuple[Row, ...] = (
+    # Plain PA, then PA-I and PA-II, for classes, ...
+    Row(thm.PA_UNIT, (*CLASSES, Regression, Ranking), (Projection,), FLAT, (single, plain, unit)),
+    Row(thm.PA, (*CLASSES, Regression, Ranking), (Projection,), FLAT, (single, plain)),
+    Row(thm.SIMPLEX_PA, (*PAIR, Regression), (Projection, Optimal), (Entropic,), (single, plain)),
+    Row(thm.PA, (*PAIR, Regression), (Projection, Optimal), CURVED, (single, plain)),
+    Row(thm.PA, PAIR, (Optimal,), FLAT, (single, plain)),
+    Row(thm.CAPPED, (*CLASSES, Ranking), (Projection,), FLAT, (single, capped), weighted=True),
+    Row(thm.CAPPED, PAIR, (Projection, Optimal), (*FLAT, Entropic, *CURVED), (single, capped), weighted=True),
+    Row(thm.DAMPED, (*CLASSES, Regression, Ranking), (Projection,), FLAT, (single, damped)),
+    Row(thm.DAMPED, (*PAIR, Regression), (Projection,), (Entropic, *CURVED), (single, damped)),
+    # ... regression and balls, ...
+    Row(thm.CAPPED_LOSS, (Regression,), (Projection, Optimal), (*FLAT, Entropic, *CURVED), (capped,)),
+    Row(thm.PA_UNIT, (Uniclass,), (Projection,), (Center, Ball), (plain,)),
+    Row(thm.SIMPLEX_PA, (Uniclass,), (Projection, Optimal), (SimplexCenter,), (plain,)),
+    Row(thm.PA, (Uniclass,), (Projection, Optimal), (PNormCenter,), (plain,)),
+    Row(thm.CAPPED_LOSS, (Uniclass,), (Projection, Optimal), (Center, Ball, SimplexCenter, PNormCenter), (capped,)),
+    Row(thm.DAMPED, (Uniclass,), (Projection,), (Center, Ball, SimplexCenter, PNormCenter), (damped,)),
+    # ... and costs, of classes, sequences and structures.
+    *(
+        Row(theorem, tasks, steps, geometries, needs)
+        for tasks, steps, geometries in (
+            ((CostSensitive,), (Projection,), FLAT),
+            ((CostSensitive,), (Largest,), (Blocks,)),
+            ((Sequence,), (Projection,), (Paths, EdgePaths)),
+            ((Structured,), (Projection,), (Euclidean,)),
+        )
+        for theorem, needs in (
+            (thm.PA_COST, (plain,)),
+            (thm.CAPPED_COST, (capped,)),
+            (thm.DAMPED_COST, (damped,)),
+        )
+    ),
+    # Several half-spaces at once: of classes, label sets, ranks, blocks, and rows per class.
+    *_trials(PAIR, FLAT, even=(Even,), separable=(Separable,), exact=(Sopopo,)),
+    *_trials((Ranking,), (Euclidean,), even=(EvenPairs,), separable=(SeparablePairs,), exact=(SopopoPairs,)),
+    *_trials((Ordinal,), (Thresholds,), even=(Even,), separable=(Separable,), exact=(Joint,), largest=(Largest,)),
+    *_trials((Block, Multiclass), (Blocks,), even=(Even,), separable=(Separable,), exact=(Joint,), largest=(Largest,)),
+    *_trials(
+        (Ranking,),
+        (Blocks,),
+        even=(EvenRowPairs,),
+        separable=(SeparableRowPairs,),
+        exact=(JointRowPairs,),
+        largest=(LargestRowPair,),
+    ),
+    *_trials(
+        (Block, Multiclass),
+        (AdditiveBlocks,),
+        even=(Even, EvenLineSearch),
+        largest=(LargestLineSearch,),
+        on_simplex=True,
+    ),
+    *_trials((Ranking,), (AdditiveBlocks,), even=(EvenRowPairs,), largest=(LargestRowPair,), on_simplex=True),
+    # Quasi-additive steps ([PD]) and dual ascent over a window.
+    Row(thm.PERCEPTRON, PAIR, (Fixed,), (*FLAT, PNorm), (single,)),
+    Row(thm.FIXED, PAIR, (Fixed,), (Entropic, Balanced), (single,)),
+    Row(thm.AGGRESSIVE, PAIR, (Aggressive,), (*FLAT, Entropic, *CURVED), (single,)),
+    Row(thm.CAPPED, PAIR, (Ascent,), (*FLAT, Entropic, *CURVED), (single, same_margin)),
+    Row(thm.CAPPED_LOSS, (Regression,), (TubeAscent,), (Euclidean,), (same_margin,)),
+    # Gradients, least squares and variances.
+    Row(thm.DESCENT, (Regression,), (Proportional,), (Euclidean,), (exact_target,)),
+    Row(thm.EXPONENTIATED, (Regression,), (Proportional,), (Entropic, Balanced), (exact_target,)),
+    Row(thm.FORECAST, (Regression,), (Residual,), (Ridge,), (exact_target, lasting, forecasting)),
+    Row(thm.RIDGE, (Regression,), (Residual,), (Ridge,), (exact_target, lasting)),
+    Row(thm.VARIANCES_MISTAKES, CLASSES, (Regularized,), (Confidence,), (single, margin_one, lasting)),
+    Row(thm.VARIANCES, (Regression,), (Regularized,), (Confidence,), (lasting,)),
+)
+# The loops that a theorem covers. Another subclass of Learner may run other rounds.
+LOOPS = (Learner, KernelLearner, WindowLearner, KernelWindowLearner)
+
+
+# Why some parts have no theorem; the first reason that applies is given. The case is None before it is known.
+REASONS: tuple[tuple[Callable[[Parts, Case | None], bool], str], ...] = (
+    (
+        lambda parts, case: isinstance(parts.geometry, Budgeted | BudgetedBall),
+        "supports that are given up for a budget have no theorem here: certify covers budget=None",
+    ),
+    (
+        lambda parts, case: (
+            isinstance(parts.step, Even | EvenPairs | EvenRowPairs | EvenLineSearch) and not parts.step.mistaken
+        ),
+        'update="simproj" has no theorem: it can exceed that of "simperc". Use "conproj", "exact" or "max".',
+    ),
+    (
+        lambda parts, case: (
+            isinstance(parts.step, Separable | SeparablePairs | SeparableRowPairs) and not parts.step.mistaken
+        ),
+        'update="simopt" has no theorem: the one its paper claims is false. Use "conproj", "exact" or "max".',
+    ),
+    (
+        lambda parts, case: case is not None and case.has_sets,
+        'update="max" and C=inf have no theorem for sets. Use "conproj", "exact" or "simperc", and a finite C.',
+    ),
+    (
+        lambda parts, case: isinstance(parts.task, Sequence),
+        'update="perceptron" of sequences has no theorem here. Use "prediction" or "max_loss".',
+    ),
+    (
+        lambda parts, case: isinstance(parts.geometry, Confidence) and parts.geometry.forgetting > 0,
+        "the bound of AROW needs variances that never grow: certify covers forgetting=0",
+    ),
+    (
+        lambda parts, case: isinstance(parts.geometry, Ridge) and parts.geometry.forgetting > 0,
+        "the bound of ridge regression compares with fixed weights: it needs forgetting=0",
+    ),
+    (
+        lambda parts, case: isinstance(parts.geometry, Diagonal) and not isinstance(parts.geometry, Confidence),
+        "certify has no theorem for weights with individual learning rates",
+    ),
+)
+
+
+def parts_of(learner: Learner[Any]) -> Parts:
+    """Return the parts of a learner."""
+    return Parts(learner.task, learner.step, learner.geometry)
+
+
+def planned(plan: Plan) -> Parts:
+    """Return the parts that a plan makes for two classes, or for other targets, and two features."""
+    step = plan.step if plan.first_step is None else plan.first_step(np.ones((1, 2)))
+    return Parts(plan.task([0, 1]), step, plan.weights(Shape(2, plan.dtypes[0], False), None, 1))
+
+
+def is_listed(parts: Parts) -> bool:
+    """Return whether some row lists the types of the parts."""
+    return any(row.lists(parts) for row in TABLE)
+
+
+def check_listed(name: str, learner: Learner[Any]) -> None:
+    """Raise NoTheorem if no row lists the parts of the learner called `name`, whatever their values."""
+    if type(learner) not in LOOPS:
+        raise NoTheorem(f"no theorem covers {name}: its rounds are those of a {type(learner).__name__}")
+    if not is_listed(parts_of(learner)):
+        raise NoTheorem(_reason(name, parts_of(learner), None))
+
+
+def find_row(name: str, learner: Learner[Any], case: Case) -> Row:
+    """Return the row of the table that covers a run of the learner called `name`, or raise NoTheorem."""
+    parts = parts_of(learner)
+    for row in TABLE:
+        if row.lists(parts) and all(need(parts, case) for need in row.needs):
+            return row
+    raise NoTheorem(_reason(name, parts, case))
+
+
+def _reason(name: str, parts: Parts, case: Case | None) -> str:
+    for applies, reason in REASONS:
+        if applies(parts, case):
+            return reason
+    task, step, geometry = (type(part).__name__ for part in parts)
+    return (
+        f"no theorem covers {name}: the table of theorems has no row for the task {task} with the step {step} and the "
+        f"geometry {geometry}, or their values do not satisfy its conditions"
+    )
