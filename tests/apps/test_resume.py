@@ -160,7 +160,7 @@ def test_a_run_is_resumed_with_another_number_of_threads(tmp_path):
     model, notes = load_with_notes(out)
     assert model.totals_.rounds == 50
     assert model.features.n_jobs == 1
-    # Version 0.1 kept it among the parameters that must be the same.
+    # It is not among the parameters that must be the same.
     assert "n_jobs" not in notes["request"]["parameters"]
 
 
@@ -263,17 +263,3 @@ def test_digests_of_rows_tell_them_apart_and_not_how_they_are_cut():
         others |= {digest(Chunk(X._replace(data=data), rows.y)), digest(Chunk(X._replace(indices=indices), rows.y))}
     assert len(others) == 24
     assert whole not in others
-    made = Digest()
-    made.update(rows)
-    assert made.agrees("0f5f4a5c69a1aa8e7d11d4b5e6e24b43")  # of version 0.1
-
-
-def test_a_checkpoint_with_a_digest_of_version_0_1_is_resumed():
-    digest = Digest()
-    digest.update(Chunk(["a"], ["y"]))
-    assert digest.agrees(str(digest))
-    assert digest.agrees("")
-    assert digest.agrees("5d3bbb2c000000000000000000000000")
-    changed = Digest()
-    changed.update(Chunk(["b"], ["y"]))
-    assert not digest.agrees(str(changed))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.journal import Journal
-from onmargin.apps.serve.journal_file import TABLES_1, JournalError
+from onmargin.apps.serve.journal_file import JournalError
 from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.problems import DiskError
 from onmargin.apps.serve.repair import check, repair
@@ -390,49 +390,6 @@ def test_a_crash_during_a_change_is_not_damage(copy, whole, change, done, monkey
     before = {name: one[0]["seq"] for name, one in whole.items()} | expected
     assert seqs == {name: seq for name, seq in before.items() if seq is not None}
     assert contents(copy) == found
-
-
-def as_version_1(folder):
-    """Make the journal of a folder one that the first version wrote."""
-    contents(folder)
-    database = sqlite3.connect(folder / "old", isolation_level=None)
-    database.execute("pragma journal_mode = wal")
-    database.execute("attach ? as new", (str(folder / "journal.sqlite"),))
-    for statement in TABLES_1.split(";"):
-        database.execute(statement)
-    database.execute("insert into main.models select id, name, task, parameters, earliest from new.models")
-    database.execute("insert into main.journal select model, seq, at, chain, body from new.journal")
-    database.execute("insert into main.keys select model, key, first, last from new.keys")
-    database.execute("insert into main.snapshots select model, seq, file from new.snapshots")
-    database.execute("pragma main.user_version = 1")
-    database.execute("pragma main.application_id = 0x6F6E6D67")
-    database.close()
-    for path in folder.glob("journal.sqlite*"):
-        path.unlink()
-    (folder / "old").rename(folder / "journal.sqlite")
-    shutil.rmtree(folder / "witness")
-
-
-def test_a_folder_of_version_1_is_upgraded(copy, whole):
-    as_version_1(copy)
-    assert "version 1" in command("serve", "--data", copy, "--check")
-    found = contents(copy)
-    for name in NAMES:
-        assert found[name][:2] == whole[name][:2]
-        assert found[name][-1] == whole[name][-1]
-    assert contents(copy) == found
-    assert check(copy, Room()).good
-    asyncio.run(teach(copy))
-    assert check(copy, Room()).good
-
-
-def test_a_repair_of_version_1(copy, whole, tmp_path):
-    as_version_1(copy)
-    execute(copy, "update journal set body = replace(body, 'yes', 'no') where model = 1 and seq > 215")
-    report = repair(copy, tmp_path / "fixed", Room())
-    assert report.lines[0].startswith("mail: kept 21")
-    found = contents(tmp_path / "fixed")
-    assert [found[name][:2] for name in NAMES[1:]] == [whole[name][:2] for name in NAMES[1:]]
 
 
 @examples(200)

@@ -1,7 +1,6 @@
 """Model transfer: files, clones, renaming, earlier states and backups."""
 
 import json
-import sqlite3
 import tarfile
 from datetime import UTC, datetime, timedelta
 
@@ -146,17 +145,14 @@ def test_a_crash_while_a_model_is_renamed_is_not_damage(tmp_path, done, monkeypa
         assert [model["seq"] for model in client.get("/v1/models").json()["models"]] == [30]
 
 
-def test_back_to_a_time(tmp_path):
+def test_back_to_a_time(tmp_path, monkeypatch):
+    early = datetime.now(UTC) - timedelta(hours=2)
     with served(tmp_path) as client:
         create(client)
-        learn(client, "m", *PAIRS[:10])
+        with monkeypatch.context() as clock:
+            clock.setattr("onmargin.apps.serve.journal.time.time", early.timestamp)
+            learn(client, "m", *PAIRS[:10])
         learn(client, "m", *PAIRS[10:20])
-        database = client.service.journal.db
-        early = datetime.now(UTC) - timedelta(hours=2)
-        client.service._disk.submit(
-            lambda: database.execute("update journal set at = ?, keys = null, hash = null where seq <= 10",
-                                     (early.timestamp(),))
-        ).result()  # fmt: skip
         rewind = lambda **sent: client.post("/v1/models/m/rewind", json=sent)  # noqa: E731
         for sent in ({}, {"seq": 1, "time": early.isoformat()}, {"time": "2026-01-01T00:00:00"}, {"time": "noon"}):
             answer = rewind(**sent)
@@ -202,28 +198,6 @@ def test_the_client_moves_models(tmp_path, trained):
         with pytest.raises(onmargin.ServiceError, match="no model"):
             client.download("none", tmp_path / "none")
         assert not (tmp_path / "none").exists()
-
-
-def test_journals_of_version_2_are_upgraded(tmp_path):
-    """They have no table of kept predictions, and witnesses without their number."""
-    with served(tmp_path) as client:
-        create(client)
-        learn(client, "m", *PAIRS[:30], key="k")
-        before = learned(client.service)
-    database = sqlite3.connect(tmp_path / "journal.sqlite")
-    with database:
-        for statement in ("drop table held", "drop table held_counts", "pragma user_version = 2"):
-            database.execute(statement)
-    database.close()
-    assert "m: intact, 30 examples" in command("serve", "--data", tmp_path, "--check")
-    command("serve", "--data", tmp_path, "--repair", tmp_path / "repaired")
-    for folder in (tmp_path, tmp_path / "repaired"):
-        with served(folder) as client:
-            assert learned(client.service) == before
-            assert learn(client, "m", *PAIRS[:30], key="k").json()["repeated"]
-            assert predict(client, "m", {}, keep=True).status_code == 200
-        with served(folder) as client:
-            assert client.service.models["m"].n_held == 1
 
 
 def test_damage_found_while_running_names_the_model(tmp_path):

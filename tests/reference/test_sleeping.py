@@ -142,12 +142,12 @@ def test_one_group_per_model_is_needed(bad):
         Hedge(3, voting=True, groups=bad)
 
 
-def test_a_state_without_shares_gets_them_in_the_next_round():
-    """In earlier versions weights could underflow."""
+def test_weights_that_underflow_get_shares_in_the_next_round():
+    """They may underflow where shards are mixed."""
     task = Several([Regression(0.0)] * 3, range(3), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=CEILING)
     lose(task, [1.0, 0.0, 1.0], 1.0)
-    state = {name: np.copy(value) for name, value in task.state().items() if name != "shares"}
-    task.__setstate__(state | {"weights": np.array([0.0, 1.0, 0.0])})
+    state = {name: np.copy(value) for name, value in task.state().items()}
+    task.__setstate__(state | {"weights": np.array([0.0, 1.0, 0.0]), "shares": 0.0})
     lose(task, [0.0, 1.0, 0.0], 1.0)
     assert_allclose(task.weights, np.array([1, 3e5 + 1, 1]) / (3e5 + 3), rtol=1e-5)
     assert task.state()["shares"] == 1

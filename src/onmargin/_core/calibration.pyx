@@ -246,25 +246,21 @@ cdef class Calibration:
     def __setstate__(self, state):
         cdef Py_ssize_t k
         factors, squares, sums, bins = np.empty(4), np.empty(2), np.empty(3), np.empty((3, BINS))
-        for array, name in ((factors, "factors"), (squares, "squares"), (sums, "sums"), (bins, "bins")):
+        best, best_squares, doubt, lifts = np.empty(3), np.empty(3), np.empty(1), np.empty((2, 2 * KNOTS))
+        for array, name in (
+            (factors, "factors"), (squares, "squares"), (sums, "sums"), (bins, "bins"), (self.memory[:2], "offsets"),
+            (best, "best"), (best_squares, "best_squares"), (doubt, "doubt"), (lifts, "lifts"),
+        ):
             fill(array, state, name)
-        fill(self.memory[:2], state, "offsets")
         self.rounds, self.judged = whole(state["rounds"], "rounds"), whole(state["judged"], "judged")
         self.wait = whole(state["wait"], "wait", most=128)
         self.a, self.b, self.a_squares, self.b_squares = factors
         self.s_square, self.v_square = squares
-        if "best" in state:  # missing in files of earlier versions
-            best, best_squares, doubt = np.empty(3), np.empty(3), np.empty(1)
-            for array, name in ((best, "best"), (best_squares, "best_squares"), (doubt, "doubt")):
-                fill(array, state, name)
-            self.slope, self.shift, self.bend = best
-            self.slope_squares, self.shift_squares, self.bend_squares = best_squares
-            self.doubt = doubt[0]
-        if "lifts" in state:
-            lifts = np.empty((2, 2 * KNOTS))
-            fill(lifts, state, "lifts")
-            for k in range(2 * KNOTS):
-                self.lifts[k], self.lift_squares[k] = lifts[0, k], lifts[1, k]
+        self.slope, self.shift, self.bend = best
+        self.slope_squares, self.shift_squares, self.bend_squares = best_squares
+        self.doubt = doubt[0]
+        for k in range(2 * KNOTS):
+            self.lifts[k], self.lift_squares[k] = lifts[0, k], lifts[1, k]
         self.weight, self.log_loss, self.brier = sums
         for k in range(3 * BINS):
             self.bins[k] = bins.flat[k]

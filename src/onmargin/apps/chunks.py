@@ -19,8 +19,6 @@ from onmargin.io import ReadError, prefetch
 from onmargin.io.grouping import grouped
 from onmargin.io.svmlight import SparseRows
 
-# The schemes of digests: those of version 0.1 have none.
-_RECORDS, _ROWS = "2:", "3:"
 _FEW = 64  # texts that are added to a checksum at a time
 CHUNK = 1000  # records per chunk, for formats that are read one record at a time
 
@@ -109,7 +107,6 @@ class Digest:
     """
 
     checksums: tuple[int, ...] = (0, 0, 0, 0)
-    scheme: str = ""  # prefix of the digest as text
 
     def update(self, chunk: Chunk) -> None:
         """Add examples."""
@@ -122,7 +119,6 @@ class Digest:
                 crc32(np.diff(X.indptr).data, of_lengths),
                 *X.checksums(*of_features),
             )
-            self.scheme = _ROWS
         else:
             # A text is added directly: its repr takes as long as reading it. A few at a time stay in the cache.
             texts = [x for x in X if type(x) is str]
@@ -134,14 +130,9 @@ class Digest:
             parts = _shown(others), labels, _shown(chunk.weights) if chunk.weights else "1.0" * n
             seen = (part.encode("utf-8", "surrogatepass") for part in parts)
             self.checksums = text_sum, *map(crc32, seen, sums)
-            self.scheme = _RECORDS
 
     def __str__(self) -> str:
-        return self.scheme + "".join(f"{checksum:08x}" for checksum in self.checksums)
-
-    def agrees(self, other: str) -> bool:
-        """Return whether the digest of a checkpoint can be this one; an empty or old digest always can."""
-        return other in {"", str(self)} or not other.startswith(self.scheme)
+        return "".join(f"{checksum:08x}" for checksum in self.checksums)
 
 
 def _shown(values: Sequence[Any]) -> str:

@@ -80,11 +80,7 @@ class Settings:
 
     @classmethod
     def from_notes(cls, notes: Mapping[str, Any]) -> "Settings":
-        """Return the settings stored in a model file; in version 0.1, a text column is the whole example."""
-        notes = dict(notes)
-        text = notes.pop("text", None)
-        if text is not None:
-            notes |= {"texts": [text], "bare": text}
+        """Return the settings stored in a model file."""
         return cls(**notes)
 
     def to_notes(self) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Run:
     learner: ChunkLearner | None = None
     position: Position = START
     digest: Digest = field(default_factory=Digest)  # digest of the learned examples of the current file
-    unread: str | None = None  # digest of a checkpoint whose records are yet to be read again; "" if it has none
+    unread: str | None = None  # digest of a checkpoint whose records are yet to be read again
     marks: list[Mark] = field(default_factory=lambda: [Mark()])  # sums at the start and at the end of each pass
     held_out: list[Report] = field(default_factory=list)  # measures on the held-out examples after each pass
     skipped: dict[str, int] = field(default_factory=dict)  # number of skipped records by file

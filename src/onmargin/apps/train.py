@@ -81,7 +81,6 @@ def resumed(request: Request, out: str) -> Run:
             f"{out} is not a checkpoint of onmargin train: use --from to continue training a model with new data"
         )
     old, new = notes["request"], request.to_notes()
-    old["parameters"].pop("n_jobs", None)  # written by version 0.1
     n_files = len(old["files"])
     if new["files"][:n_files] == old["files"] and (notes["position"][0] == 0 or len(new["files"]) == n_files):
         new["files"] = old["files"]
@@ -104,7 +103,7 @@ def resumed(request: Request, out: str) -> Run:
         Settings.from_notes(notes["settings"]),
         learner,
         position,
-        unread=notes.get("digest", ""),
+        unread=notes["digest"],
         marks=[Mark(*mark) for mark in notes["marks"]],
         held_out=notes["held_out"],
         n_before=learner.n_examples,
@@ -160,7 +159,7 @@ def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Posit
             if done:
                 digest.update(chunk.part(0, done))
                 if n_read >= skip:
-                    if not digest.agrees(run.unread or ""):
+                    if str(digest) != run.unread:
                         raise Failure(
                             f"{path} has changed: its first {skip} records are not those that {run.out} has learned. "
                             "Give the file as it was, or start over without --resume"

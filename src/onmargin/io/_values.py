@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from inspect import signature
 from math import inf, isfinite, nan
 from typing import Any
 
@@ -37,30 +36,6 @@ DTYPES = {
     "float32": "F32",
     "float64": "F64",
 }
-
-# State in files of version 0.1 about options that cannot change; the parameters contain it too.
-FIXED = ("_swept", "_learned_with", "_calibrated")
-# State in files of version 0.1 that the learner contains too.
-DERIVED = ("rate_", "_kept", "_n_received")
-# Parts that have other names in files of version 0.1.
-RENAMED = {
-    "Beside": "SideBySide",
-    "Centre": "Center",
-    "EvenReach": "EvenLineSearch",
-    "LargestReach": "LargestLineSearch",
-    "Mixed": "PackedColumns",
-    "Reach": "TargetLoss",
-    "SimplexCentre": "SimplexCenter",
-    "Twofold": "WithAverage",
-}
-
-
-RENAMED_CLASSES = {
-    "stream.Classifier": "stream.PassiveAggressiveClassifier",
-    "stream.Regressor": "stream.PassiveAggressiveRegressor",
-    "stream.Uniclass": "stream.PassiveAggressiveUniclass",
-}
-
 
 # How many characters shorter than the declared width of its type the items of an array may be.
 SPARE_CHARACTERS = 4096
@@ -184,12 +159,12 @@ class Reader:
 
     def model(self, content: Mapping[str, Any]) -> Any:
         """Return the estimator described by `Writer.describe`, after its own parameter checks."""
-        kind: Any = public_class(RENAMED_CLASSES.get(content["class"], content["class"]))
+        kind: Any = public_class(content["class"])
         if kind is None:
             raise ValueError(f"{content['class']!r} is not a public class of this version of onmargin")
-        model = kind(**_grouped(kind, self.mapped(content["parameters"])))
+        model = kind(**self.mapped(content["parameters"]))
         model._check_parameters()
-        state = _upgraded(kind, self.mapped(content["state"]))
+        state = self.mapped(content["state"])
         taken = sorted(name for name in state if hasattr(kind, name) or name in content["parameters"])
         if taken:
             raise ValueError(f"{', '.join(taken)} of {content['class']} are not learned")
@@ -199,31 +174,6 @@ class Reader:
         elif state:
             raise ValueError(f"a {content['class']} learns nothing, but has {', '.join(sorted(state))}")
         return model
-
-
-def _grouped(kind: Any, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a model; in files of version 0.1, those of `features` are among the others."""
-    if "features" not in signature(kind).parameters or "features" in parameters:
-        return parameters
-    features: Any = public_class("RecordFeatures")
-    reading = {name: parameters.pop(name) for name in signature(features).parameters if name in parameters}
-    return parameters | {"features": features(**reading)}
-
-
-def _upgraded(kind: Any, state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a model; files of version 0.1 have a learner in place of a `Model`."""
-    if "_learner" not in state or not hasattr(kind, "plan"):
-        return state
-    learner, members = state["_learner"], state.get("_members")
-    if "_kept" in state:
-        from onmargin.models.dual_ascent import with_window
-
-        learner = with_window(learner, state["_kept"])
-    new: dict[str, Any] = {"_sparse_coef": None}
-    if "classes_" in state:
-        new["class_counts_"] = np.zeros(len(state["classes_"]))
-    rest = {name: value for name, value in state.items() if name not in {"_learner", "_members", *FIXED, *DERIVED}}
-    return (new if hasattr(kind, "partial_fit") else {}) | rest | {"_model": Model(learner, members)}
 
 
 @dataclass(frozen=True)
@@ -340,7 +290,7 @@ def _encode_part(writer: Writer, part: Any, place: str) -> dict[str, Any]:
 
 
 def _decode_part(reader: Reader, content: Mapping[str, Any]) -> Any:
-    kind = reader.part(RENAMED.get(content["kind"], content["kind"]))
+    kind = reader.part(content["kind"])
     arguments = tuple(map(reader.decode, content["arguments"]))
     return put_together(Pieces(kind, arguments, reader.mapped(content["settings"]), reader.decode(content["state"])))
 

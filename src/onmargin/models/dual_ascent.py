@@ -374,19 +374,6 @@ def dual_variables(learner: Any) -> NDArray[np.float64]:
     return alpha if n_columns > 1 else alpha[:, 0]
 
 
-def with_window(learner: Any, kept: KeptExamples) -> Learner[Any]:
-    """Return a learner of version 0.1, which kept its examples elsewhere, as one that has them."""
-    plain, arguments, state = learner.__reduce__()
-    kind: Any = WindowLearner
-    if plain is not Learner:
-        from onmargin.models.kernel_learner import KernelWindowLearner
-
-        kind = KernelWindowLearner
-    windowed: Learner[Any] = kind(*arguments, kept)
-    windowed.__setstate__(state)
-    return windowed
-
-
 def _window_learner(X: Any, step: Step, geometry: Geometry) -> WindowLearner:
     return WindowLearner(Task(), step, geometry)
 

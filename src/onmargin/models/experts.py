@@ -109,17 +109,14 @@ class Expert(NamedTuple):
 
 
 class Experts(NamedTuple):
-    """The experts for sparse rows, for dense rows, and those of earlier versions.
+    """The experts for sparse rows, and for dense rows.
 
     Those of `table` are added to the experts for sparse rows if rows may be records of a table.
-    `unnamed` are the names of experts for sparse rows that files of version 0.1 do not contain.
     """
 
     sparse: tuple[Expert, ...]
     dense: tuple[Expert, ...]
     table: tuple[Expert, ...] = ()
-    earlier: tuple[Expert, ...] = ()
-    unnamed: tuple[str, ...] = ()
 
     def linear(self) -> "Experts":
         return self._without(attrgetter("nonlinear"))
@@ -209,8 +206,6 @@ _FOREST = Expert(
     most_features=MOST_CURVED,
     forgets=True,  # all but the last rows
 )
-# As files of version 0.1 have it, whose metric takes each row in full.
-_EARLIER = Expert("adaptive, logistic descent", Adaptive, "probabilities", Proportional(0.3))
 
 # Experts for sparse rows and for tables are in the order in which columns of different kinds are packed (see
 # several/packed.pyx); experts on standardized rows come last. Means of dense columns may be far from zero, which costs
@@ -274,21 +269,6 @@ CLASSIFIERS = Experts(
         _FREE_RIDGE.on_waves(1.0),
         _NEIGHBORS,
     ),
-    earlier=(
-        _EARLIER,
-        _EARLIER.on_standardized(),
-        _AROW.on_standardized().as_average(),
-        _TRACKER.on_standardized().as_average(),
-    ),
-    unnamed=(
-        "adaptive",
-        "adaptive, hinge descent",
-        "adaptive, logistic descent",
-        "normalized",
-        "AROW",
-        "SCW",
-        "AROW that forgets",
-    ),
 )
 
 _LAST = Expert("last value", partial(_level, Euclidean), "numbers", Projection(), level=True, forgets=True)
@@ -340,8 +320,6 @@ REGRESSORS = Experts(
         _FREE_RIDGE.on_waves(1.0),
         _NEIGHBORS,
     ),
-    earlier=(_ADAPTIVE_PA.on_standardized().as_average(),),
-    unnamed=("adaptive", "normalized", "AROW, r=1", "AROW, r=10", "AROW, r=0.01", "AROW that forgets"),
 )
 
 
@@ -446,5 +424,5 @@ class Ensemble:
     def by_name(self) -> dict[str, Expert]:
         """Return all models by their names."""
         known = self.experts
-        all_of_them = (*known.sparse, *known.dense, *known.table, *known.earlier)
+        all_of_them = (*known.sparse, *known.dense, *known.table)
         return dict(zip(map(attrgetter("name"), all_of_them), all_of_them, strict=True))

@@ -26,7 +26,7 @@ from onmargin.learner import Decode, Learner
 from onmargin.models.columns import Places, class_columns
 from onmargin.models.experts import Ensemble, Expert, kinds_of, steps_of
 from onmargin.models.rules import Number
-from onmargin.models.several import Kind, keep_best, keep_some, models, packed, recombined
+from onmargin.models.several import Kind, keep_best, keep_some, models, recombined
 from onmargin.models.standing import ModelOutcome, Standing, leading_linear, leading_weights, outcomes, standing
 
 Labels = Sequence[Any] | NDArray[Any]
@@ -216,8 +216,6 @@ class Model(Part):
             raise ValueError(f"these parameters do not use a {type(step).__name__}")
         if _is_same_kind(step, learner.step):
             learner.step = step
-        if plan.ensemble is not None and len(labels) < 3:
-            learner.geometry = packed(learner.geometry)
         for sparse in (True, False):
             twin = self._like(plan, sparse=sparse, n_columns=n_columns)
             twin.meet([], len(labels)) if meet is None else meet(twin)
@@ -236,11 +234,9 @@ class Model(Part):
         self._check_calibration(plan, len(labels))
 
     def _check_calibration(self, plan: Plan, n_labels: int) -> None:
-        """Refuse a calibration of other classes. Files of version 0.1 have none; it starts with the next example."""
-        totals = self.learner._totals
-        if plan.calibrated and totals.calibration is None:
-            totals.calibration = Calibration(n_labels)
-        found = None if totals.calibration is None else totals.calibration.n_classes
+        """Refuse a calibration of other classes."""
+        calibration = self.learner._totals.calibration
+        found = None if calibration is None else calibration.n_classes
         if found != (n_labels if plan.calibrated else None):
             raise ValueError(f"probabilities are those of {found} classes, and there are {n_labels}")
 
@@ -280,9 +276,9 @@ class Model(Part):
         ensemble = plan.ensemble
         if ensemble is None:
             return ()
-        if self.members is None and not ensemble.experts.unnamed:
+        if self.members is None:
             return ensemble.sparse
-        return list(map(ensemble.by_name().__getitem__, self.members or ensemble.experts.unnamed))
+        return list(map(ensemble.by_name().__getitem__, self.members))
 
     def meet(self, places: Places, n_labels: int) -> None:
         """Make room for `n_labels` labels, of which those known so far go to `places`.
@@ -338,9 +334,8 @@ class Model(Part):
         calibration = self.learner._totals.calibration
         if calibration is None or (calibration.n_classes > 1 and not calibration.judged):
             raise ValueError(
-                "this model has no probabilities yet: it was saved by a version that did not learn them, or fitted "
-                "with selection='largest', which does not take the examples in turn. Call partial_fit or learn_one "
-                "with a few hundred more examples first"
+                "this model has no probabilities yet: it was fitted with selection='largest', which does not take the "
+                "examples in turn. Call partial_fit or learn_one with a few hundred more examples first"
             )
         return calibration
 

@@ -183,11 +183,6 @@ def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> G
     return _joined(made, len(mixing))
 
 
-def packed(geometry: Geometry) -> Geometry:
-    """Return models of one column as `side_by_side` has them; files of version 0.1 keep those for dense rows apart."""
-    return _joined(_chosen(geometry, 1, repeat(True)), 1)
-
-
 def combination(
     geometry: Geometry,
     tasks: Sequence[Task],
@@ -204,7 +199,7 @@ def combination(
 ) -> Several:
     """Return the task of models with `width` scores each; the vote weights of the previous task are kept, if any.
 
-    `units` are the units of C, set at the first round; version 0.1 has none. With `sleeping` and a vote, models
+    `units` are the units of C, set at the first round. With `sleeping` and a vote, models
     that cannot matter for now are left out of rounds.
     """
     found = models(geometry, width)

@@ -79,7 +79,7 @@ cdef class Grading:
         if self.odds is None:
             self.restore_ranks(state)
         else:
-            self.odds.restore(state, self.count, state.get("heaviest", 1.0))
+            self.odds.restore(state)
 
     def restore_ranks(self, state):
         """Set the ranking losses and the rounds kept for comparisons."""
@@ -90,7 +90,7 @@ cdef class Grading:
             # Rounds with fewer classes or other models cannot be compared.
             if "recent" in state and np.shape(state["recent"]) == recent.shape:
                 fill(recent, state, "recent")
-        else:  # two classes before, or a file of an earlier version: shares are the cubes of the vote weights
+        else:  # two classes before: shares are the cubes of the vote weights
             ranks[:self.n] = -3 * np.log(np.maximum(state["weights"], 1e-100)) / RATE
         self.owners[0][1, :self.n] = ranks[:-3]
         self.rounds, self.kept[0], self.kept[1] = np.clip(np.nan_to_num(ranks[-3:]), 0, 2**53)
@@ -226,7 +226,7 @@ cdef class Grading:
         cdef Py_ssize_t m, c, best = 0
         cdef double mean, unit, z, share, sum = 0, top = -INFINITY
         if self.count == 0:
-            return  # files of version 0.1 do not have the units of scores
+            return  # there are no units of scores yet
         if self.odds is not None:
             top = self.odds.pooled(s, awake, self.squares, self.count, heaviest)
             if (top >= 0) != (votes[0] >= 0):  # in the order of the odds on both sides of 0

@@ -160,14 +160,11 @@ cdef class Hedge:
         naps = self.owners[2][:, :self.n]
         fill(self.owners[0][0, :COST, :self.n].T, state, "outcomes")
         fill(self.owners[1][0, :self.n], state, "weights")
-        # Without shares, in earlier versions and where shards are mixed, weights may underflow.
+        # Without shares, where shards are mixed, weights may underflow.
         np.maximum(self.owners[1][0, :self.n], DBL_MIN, out=self.owners[1][0, :self.n])
         self.gap, self.mixed = state["gap"], state["mixed"]
-        self.heaviest, self.shares = state.get("heaviest", 1.0), max(state.get("shares", 0.0), 0.0)
-        if "weighted" in state:
-            fill(self.owners[1][4, :self.n], state, "weighted")
-        else:  # a file of an earlier version, in which all mistakes counted the same
-            self.owners[1][4, :self.n] = self.outcomes(self.judged)
+        self.heaviest, self.shares = state["heaviest"], max(state["shares"], 0.0)
+        fill(self.owners[1][4, :self.n], state, "weighted")
         naps[...] = 0
         if "naps" in state:
             fill(naps, state, "naps")

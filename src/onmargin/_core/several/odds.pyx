@@ -72,13 +72,10 @@ cdef class Odds:
             "lines": np.array([slope, offset]),
         }
 
-    def restore(self, state, double rounds, double heaviest):
-        """Set the state after so many rounds."""
+    def restore(self, state):
+        """Set the state."""
         found = np.zeros((6, self.n))
-        if "odds" in state:
-            fill(found, state, "odds")
-        else:  # a file of an earlier version: shares are the cubes of the vote weights
-            found[5] = -3 * np.log(np.maximum(state["weights"], 1e-100)) / (self.rate(rounds, heaviest) or 1.0)
+        fill(found, state, "odds")
         found[[0, 2, 4]] += 1
         first, second, h00, h01, h11, losses = found
         determinant = h00 * h11 - h01**2

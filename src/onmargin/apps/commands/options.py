@@ -110,7 +110,7 @@ def check_reading(**given: Any) -> dict[str, Any]:
     if len(columns) > 1:
         given["labels"] = columns
     if given.get("label_separator") is None:
-        given.pop("label_separator", None)  # checkpoints of earlier versions do not have it
+        given.pop("label_separator", None)
     elif not given["label_separator"]:
         raise click.BadParameter("one character or more", param_hint="--label-separator")
     elif len(columns) > 1:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from onmargin.apps.serve.journal import Journal, Kept
-from onmargin.apps.serve.journal_file import VERSION, JournalError
+from onmargin.apps.serve.journal_file import JournalError
 from onmargin.apps.serve.json_learner import Room
-from onmargin.apps.serve.problems import DiskError
 from onmargin.apps.serve.restoring import ADVICE, check_ahead, check_witness, restore
 from onmargin.apps.serve.served_model import MOST_KEYS
 from onmargin.apps.serve.state import Snapshot, State
@@ -121,10 +120,7 @@ def _look_through(journal: Journal, kept: Kept, last: int, room: Room) -> None:
 
 
 def open_to_read(folder: Path) -> Journal | None:
-    """Return the journal of a folder, opened read-only; None if it was never begun.
-
-    A journal of an earlier version is upgraded first.
-    """
+    """Return the journal of a folder, opened read-only; None if it was never begun."""
     path = folder / "journal.sqlite"
     journal = _readable(path) if path.exists() and path.stat().st_size else None
     if journal is None or not journal.begun:
@@ -133,20 +129,7 @@ def open_to_read(folder: Path) -> Journal | None:
         if (problem := missing(folder)) is not None:
             raise JournalError(problem)
         return None
-    if journal.version == VERSION:
-        return journal
-    journal.inspect()
-    journal.close()
-    if not journal.sound:
-        raise JournalError(f"{path} is damaged, and of version {journal.version}: restore it from a copy")
-    journal = Journal(path)
-    try:
-        journal.upgrade()
-    except DiskError as error:
-        raise JournalError(f"{path} could not be upgraded: {error}") from error
-    finally:
-        journal.close()
-    return _readable(path)
+    return journal
 
 
 def _readable(path: Path) -> Journal:

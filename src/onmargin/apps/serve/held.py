@@ -41,19 +41,15 @@ def _check_count(model: int, last: int) -> int:
 
 
 class HeldTable:
-    """The table of kept predictions of a journal. Journals of earlier versions have none."""
+    """The table of kept predictions of a journal."""
 
     def __init__(self, file: "JournalFile") -> None:
         self._file = file
         self._sizes: dict[int, tuple[int, int]] = {}  # the number of rows and of bytes by model
 
-    @property
-    def _there(self) -> bool:
-        return self._file.begun and self._file.version > 2
-
     def last(self, model: int) -> int:
         """Return the number of the last prediction that was kept; 0 if there is none."""
-        if not self._there:
+        if not self._file.begun:
             return 0
         with self._file.reading():
             row = self._file.db.execute("select last, hash from held_counts where model = ?", (model,)).fetchone()
@@ -65,7 +61,7 @@ class HeldTable:
 
     def body(self, model: int, number: int) -> bytes | None:
         """Return the kept prediction with a number; None if it was labeled, has expired or never existed."""
-        if not self._there:
+        if not self._file.begun:
             return None
         with self._file.reading():
             row = self._file.db.execute(
@@ -79,7 +75,7 @@ class HeldTable:
 
     def rows(self, model: int) -> list[tuple[int, float, bytes]]:
         """Return the numbers, times and bodies of all kept predictions that are not damaged."""
-        if not self._there:
+        if not self._file.begun:
             return []
         with self._file.reading():
             rows = self._file.db.execute(
@@ -89,7 +85,7 @@ class HeldTable:
 
     def size(self, model: int) -> tuple[int, int]:
         """Return the number of kept predictions, and their bytes."""
-        if model not in self._sizes and self._there:
+        if model not in self._sizes and self._file.begun:
             with self._file.reading():
                 found = self._file.db.execute(
                     "select count(*), coalesce(sum(length(body)), 0) from held where model = ?", (model,)

@@ -15,16 +15,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from onmargin.apps.serve.held import HeldLimits, HeldTable, Hold
-from onmargin.apps.serve.journal_file import (
-    UPGRADE_1,
-    UPGRADE_2,
-    UPGRADED_1,
-    VERSION,
-    JournalError,
-    JournalFile,
-    row_hash,
-    statements,
-)
+from onmargin.apps.serve.journal_file import JournalError, JournalFile, row_hash
 from onmargin.apps.serve.problems import ConflictError, DiskError
 from onmargin.apps.serve.witness import Point, Seen, Witness, WitnessError, read_witness
 
@@ -121,47 +112,6 @@ class Journal(JournalFile):
             witness.close()
         self._witnesses.clear()
         super().close()
-
-    def upgrade(self) -> None:
-        """Upgrade a journal of an earlier version, in one transaction."""
-        if self.version == 1:
-            self._watch_all()
-        with self.writing():
-            if self.version == 1:
-                self._upgrade_1()
-            for statement in statements(UPGRADE_2):
-                self.db.execute(statement)
-            self.db.execute(f"pragma user_version = {VERSION}")
-        self.version = VERSION
-        self.db.execute("pragma wal_checkpoint(truncate)")
-
-    def _models_1(self) -> list[Any]:
-        return self.db.execute("select id, name, task, parameters, earliest from models").fetchall()
-
-    def _watch_all(self) -> None:
-        """Create the witnesses of a journal of version 1.
-
-        It has none, so earlier losses of examples are not noticed, unless there is a snapshot with more examples.
-        """
-        for row in self._models_1():
-            last = self.last(row[0])
-            self.watch(Kept(*row), last, self.chain(row[0], last) or 0)
-
-    def _upgrade_1(self) -> None:
-        for statement in statements(UPGRADE_1):
-            self.db.execute(statement)
-        for row in self._models_1():
-            number = row[0]
-            keys = self.db.execute(
-                "select key, first, last from keys_1 where model = ? order by last", (number,)
-            ).fetchall()
-            self._add_keys(number, ((k, *key) for k, key in enumerate(keys, 1)))
-            self._update(replace(Kept(*row), keys=len(keys)))
-        for model, seq, file in self.db.execute("select model, seq, file from snapshots").fetchall():
-            self.db.execute(
-                "update snapshots set hash = ? where model = ? and seq = ?", (row_hash(model, seq, file), model, seq)
-            )
-        self.db.execute(UPGRADED_1)
 
     # Witnesses
 
@@ -275,10 +225,7 @@ class Journal(JournalFile):
             )
             for seq, at, found_chain, body, keys, check in found:
                 good = seq == after + len(rows) + 1 and (chain is None or found_chain == chained(chain, body))
-                # A row of version 1 does not have its own checksum.
-                if check is not None or keys is not None:
-                    good = good and check == crc32(body, crc32(_head(model, seq, at, keys, found_chain)))
-                if not good:
+                if not good or check != crc32(body, crc32(_head(model, seq, at, keys, found_chain))):
                     raise ValueError(f"example {after + len(rows) + 1} is missing or not what it was")
                 chain = found_chain
                 rows.append(Row(seq, at, found_chain, body))
@@ -358,9 +305,7 @@ class Journal(JournalFile):
         with self.writing():
             if self.db.execute("select 1 from models where name = ?", (name,)).fetchone():
                 raise ConflictError(f"there is a model {name!r} already")
-            row = self.db.execute(
-                "insert into models (name, task, parameters) values (?, ?, ?)", (name, task, parameters)
-            )
+            row = self.db.execute("insert into models values (null, ?, ?, ?, 0, 0, 0, 1, 0)", (name, task, parameters))
             kept = Kept(int(row.lastrowid or 0), name, task, parameters)
             point = Point()
             with witnessing():

@@ -16,47 +16,29 @@ from onmargin.apps.serve.problems import DiskError
 
 VERSION = 3
 APPLICATION = 0x6F6E6D67  # "onmg", the SQLite application id
-TABLES_1 = """
+TABLES = """
 create table models (
     id integer primary key autoincrement, name text not null unique, task text not null, parameters blob not null,
-    earliest integer not null default 0
+    earliest integer not null, rewinds integer not null, keys integer not null, keys_from integer not null,
+    hash integer not null
 );
 create table journal (
     model integer not null, seq integer not null, at real not null, chain integer not null, body blob not null,
-    primary key (model, seq)
+    keys integer not null, hash integer not null, primary key (model, seq)
 ) without rowid;
-create table keys (
-    model integer not null, key text not null, first integer not null, last integer not null, primary key (model, key)
-) without rowid;
-create table snapshots (
-    model integer not null, seq integer not null, file text not null, primary key (model, seq)
-) without rowid;
-"""
-# From version 1 to 2. Older rows of the journal have only a chain checksum, and not their own.
-UPGRADE_1 = """
-alter table models add column rewinds integer not null default 0;
-alter table models add column keys integer not null default 0;
-alter table models add column keys_from integer not null default 1;
-alter table models add column hash integer not null default 0;
-alter table journal add column keys integer;
-alter table journal add column hash integer;
-alter table snapshots add column hash integer not null default 0;
-alter table keys rename to keys_1;
 create table keys (
     model integer not null, number integer not null, key text not null, first integer not null, last integer not null,
     hash integer not null, primary key (model, number)
 ) without rowid;
-"""
-UPGRADED_1 = "drop table keys_1;"
-# From version 2 to 3: predictions kept for labels that arrive later.
-UPGRADE_2 = """
+create table snapshots (
+    model integer not null, seq integer not null, file text not null, hash integer not null, primary key (model, seq)
+) without rowid;
 create table held (
     model integer not null, number integer not null, at real not null, body blob not null, hash integer not null,
     primary key (model, number)
 ) without rowid;
 create table held_counts (model integer primary key, last integer not null, hash integer not null);
 """
-SCRIPTS = {1: TABLES_1, 2: TABLES_1 + UPGRADE_1 + UPGRADED_1, 3: TABLES_1 + UPGRADE_1 + UPGRADED_1 + UPGRADE_2}
 
 
 class JournalError(Exception):
@@ -78,19 +60,19 @@ def row_hash(*values: Any) -> int:
     return found
 
 
-def statements(script: str) -> Iterator[str]:
-    return filter(str.strip, script.split(";"))
+def _statements() -> Iterator[str]:
+    return filter(str.strip, TABLES.split(";"))
 
 
 def _schema(db: sqlite3.Connection) -> list[Any]:
     return db.execute("select type, name, tbl_name, cast(sql as blob) from sqlite_master order by name").fetchall()
 
 
-def _expected(version: int) -> list[Any]:
-    """Return the schema of a version, as SQLite stores it."""
+def _expected() -> list[Any]:
+    """Return the schema, as SQLite stores it."""
     db = sqlite3.connect(":memory:")
     try:
-        for statement in statements(SCRIPTS[version]):
+        for statement in _statements():
             db.execute(statement)
         return _schema(db)
     finally:
@@ -139,22 +121,20 @@ class JournalFile:
         self.begun = bool(db.execute("select count(*) from sqlite_master").fetchone()[0])
         if not self.begun:  # the power was cut during the first start
             return
-        self.version = db.execute("pragma user_version").fetchone()[0]
+        version = db.execute("pragma user_version").fetchone()[0]
         application = db.execute("pragma application_id").fetchone()[0]
-        if application != APPLICATION or self.version not in SCRIPTS:
+        if application != APPLICATION or version != VERSION:
             raise JournalError(
                 f"{self.path} is not a journal of this version of onmargin serve, or its header is damaged"
             )
-        if db.execute("pragma encoding").fetchone()[0] != "UTF-8" or (
-            self.version > 1 and _schema(db) != _expected(self.version)
-        ):
+        if db.execute("pragma encoding").fetchone()[0] != "UTF-8" or _schema(db) != _expected():
             raise JournalError(f"{self.path} is damaged: its tables are not what they were. Restore it from a copy")
         if self.writable:
             with suppress(sqlite3.OperationalError):  # if the disk is full, the data stays in the write-ahead log
                 db.execute("pragma wal_checkpoint(truncate)")
 
     def _begin(self) -> None:
-        for statement in statements(SCRIPTS[VERSION]):
+        for statement in _statements():
             self.db.execute(statement)
         self.db.execute(f"pragma user_version = {VERSION}")
         self.db.execute(f"pragma application_id = {APPLICATION}")

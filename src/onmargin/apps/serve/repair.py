@@ -1,7 +1,6 @@
 """`onmargin serve --check` and `--repair`: check of a folder, and recovery of its intact data to a new folder."""
 
 import secrets
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -47,9 +46,6 @@ def check(folder: Path, room: Room) -> Report:
         report.add(problem or f"{path} does not exist: there are no models", good=problem is None)
         return report
     with closing(journal):
-        if journal.version == 1:
-            report.add(f"{journal.path} is of version {journal.version}: the next start upgrades it", good=True)
-            return report
         journal.inspect()
         if not journal.sound:
             report.add(f"{journal.path} is damaged: pages of the file are not in their place", good=False)
@@ -74,7 +70,7 @@ def repair(folder: Path, target: Path, room: Room) -> Report:
     for name in ("snapshots", "witness"):
         (target / name).mkdir()
     report = Report([])
-    with closing(_Old(folder, target, room)) as old, closing(Journal(target / "journal.sqlite")) as new:
+    with closing(_Old(folder, room)) as old, closing(Journal(target / "journal.sqlite")) as new:
         for number in old.numbers():
             report.add(_moved(old.salvaged(number), new, target / "snapshots"), good=True)
     return report
@@ -98,11 +94,10 @@ class _Salvaged:
 
 
 class _Old:
-    """The folder to repair. A journal of version 1 is upgraded in a copy."""
+    """The folder to repair."""
 
-    def __init__(self, folder: Path, target: Path, room: Room) -> None:
+    def __init__(self, folder: Path, room: Room) -> None:
         self.room = room
-        self._copy = target / "upgraded.sqlite"
         self._files = snapshot_files(folder / "snapshots")
         self._witnessed = Journal.seen(folder)
         self.journal = self._opened(folder / "journal.sqlite")
@@ -112,27 +107,13 @@ class _Old:
             return None
         try:
             journal = Journal(path, writable=False)
-            if not journal.begun:
-                return None
-            if journal.version > 1:
-                return journal
-            journal.close()
-            for end in ("", "-wal"):
-                with suppress(FileNotFoundError):
-                    shutil.copy(f"{path}{end}", f"{self._copy}{end}")
-            journal = Journal(self._copy)
-            journal.upgrade()
-        except (JournalError, ProblemError, sqlite3.Error):
+        except (JournalError, sqlite3.Error):
             return None
-        for witness in (self._copy.parent / "witness").iterdir():
-            witness.unlink()
-        return journal
+        return journal if journal.begun else None
 
     def close(self) -> None:
         if self.journal is not None:
             self.journal.close()
-        for end in ("", "-wal", "-shm"):
-            Path(f"{self._copy}{end}").unlink(missing_ok=True)
 
     def numbers(self) -> list[int]:
         found = {*self._files, *self._witnessed}
@@ -156,8 +137,8 @@ class _Old:
         loaded = [one for path in self._files.get(number, ()) if (one := Snapshot.load(path, self.room)) is not None]
         rewinds = kept.rewinds if kept is not None else max((one.rewinds for one in loaded), default=0)
         snapshots = [one for one in loaded if one.rewinds >= rewinds]
-        named = [one.name for one in snapshots if one.name is not None]
-        name = kept.name if kept else seen.model if isinstance(seen, Seen) else named[0] if named else f"model-{number}"
+        named = snapshots[0].name if snapshots else f"model-{number}"
+        name = kept.name if kept else seen.model if isinstance(seen, Seen) else named
         found = _Salvaged(number, name, seen.point.seq if isinstance(seen, Seen) else 0, self)
         limit = MOST_EXAMPLES
         if isinstance(seen, Seen) and seen.point.rewinds > rewinds:
@@ -168,8 +149,8 @@ class _Old:
             if kept.earliest == 0:
                 with suppress(ProblemError, msgspec.DecodeError):
                     starts.append(learner_of(kept).begin(self.room))
-        elif parameters := [one.parameters for one in snapshots if one.parameters is not None]:
-            found.parameters = msgspec.json.encode(parameters[0])
+        elif snapshots:
+            found.parameters = msgspec.json.encode(snapshots[0].parameters)
         else:
             return found
         reached = [(min(limit, self._reach(number, start)), start) for start in starts]

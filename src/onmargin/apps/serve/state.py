@@ -213,12 +213,12 @@ class Covering:
 
 @dataclass
 class Snapshot:
-    """A loaded snapshot: a state, and the description of its model, which is shorter in files of version 1."""
+    """A loaded snapshot: a state, and the description of its model."""
 
     state: State
     rewinds: int
-    name: str | None
-    parameters: dict[str, Any] | None
+    name: str
+    parameters: dict[str, Any]
 
     @classmethod
     def load(cls, path: Path, room: Room) -> "Snapshot | None":
@@ -227,17 +227,17 @@ class Snapshot:
             model, notes = load_with_notes(path)
             state = State(JsonLearner(notes["task"], model, room), notes["seq"], notes["chain"], notes["skipped"])
             _read_notes(state, notes)
+            return cls(state, notes["rewinds"], notes["name"], notes["parameters"])
         except (OSError, ModelFileError, KeyError, TypeError, ValueError):
             return None
-        return cls(state, notes.get("rewinds", 0), notes.get("name"), notes.get("parameters"))
 
 
 def _read_notes(state: State, notes: Mapping[str, Any]) -> None:
-    """Restore the notes of a snapshot. Snapshots of earlier versions have no errors and no coverage."""
+    """Restore the notes of a snapshot."""
     state.curve = Curve(notes["stride"], [tuple(point) for point in notes["points"]])
     state.confusion = Counter({(y, prediction): count for y, prediction, count in notes["confusion"]})
-    state.corrected = notes.get("corrected", 0)
-    n, errors = notes.get("errors", (0, 0.0))
+    state.corrected = notes["corrected"]
+    n, errors = notes["errors"]
     state.errors = n, errors
     if "covering" in notes:
         state.covering = Covering.of(state.learner.task, notes["covering"])
