@@ -9,13 +9,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def declared_names(stub: str) -> dict[str, str]:
-    """Return the names that a stub imports, one per line, with the modules that define them."""
-    with open(stub, encoding="utf-8") as lines:
-        imports = [line.split() for line in lines if line.startswith("from ")]
-    return {words[3]: words[1] for words in imports}
-
-
 def lazy_names(package: str, home: dict[str, str]) -> "tuple[Callable[[str], Any], Callable[[], list[str]]]":
     """Return `__getattr__` and `__dir__` of a package, given the module that defines each lazy name.
 

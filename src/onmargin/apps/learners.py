@@ -22,8 +22,7 @@ LEARNERS = {
 
 
 # Learners that the command line and the service offer: all whose examples are one row each.
-_NAMES: list[str] = stream.__all__  # type: ignore[attr-defined]  # the stub declares classes only
-OFFERED = [name for name in (*_NAMES, LEARNERS["tag"]) if name != "ClassFeatureClassifier"]
+OFFERED = [name for name in (*stream.__all__, LEARNERS["tag"]) if name != "ClassFeatureClassifier"]
 # The automatic learner of each task.
 AUTOMATIC = {"classify": "AutoClassifier", "regress": "AutoRegressor"}
 

@@ -24,7 +24,6 @@ from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.turns import TakingTurns
-from onmargin._late import fit_shards
 from onmargin._warnings import warn_caller, warn_of_margin
 from onmargin.estimators._batch import reach_target
 from onmargin.estimators._checks import is_vector, live, table_remedy, target_remedy
@@ -111,6 +110,8 @@ def _or_shards(fit: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fit)
     def either(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
         if isinstance(X, Shards):
+            from onmargin.scale import fit as fit_shards
+
             return fit_shards(self, X, *arguments, **options)
         return fit(self, X, *arguments, **options)
 

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.restore import claim, whole
-from onmargin._late import public_modules
 from onmargin._parts import Pieces, is_part, parts, put_together, take_apart
 from onmargin.models.plan import Model
 
@@ -37,6 +36,13 @@ DTYPES = {
     "float64": "F64",
 }
 
+# The modules whose public classes model files name, each after the prefix of its names in files.
+PUBLIC_MODULES = (
+    ("", "onmargin"),
+    ("", "onmargin.features"),
+    ("stream.", "onmargin.stream"),
+    ("confidence.", "onmargin.confidence"),
+)
 # How many characters shorter than the declared width of its type the items of an array may be.
 SPARE_CHARACTERS = 4096
 
@@ -49,7 +55,7 @@ def public_class(name: str) -> type | None:
     """Return the public model or transformer with this name, or None if there is none."""
     # Import only the modules that may define it.
     start = name[: name.find(".") + 1]
-    for module in (import_module(module) for prefix, module in public_modules() if prefix == start):
+    for module in (import_module(module) for prefix, module in PUBLIC_MODULES if prefix == start):
         found = getattr(module, name[len(start) :], None) if name[len(start) :] in module.__all__ else None
         if isinstance(found, type) and hasattr(found, "_check_parameters"):
             return found
@@ -59,7 +65,7 @@ def public_class(name: str) -> type | None:
 def public_name(kind: type) -> str | None:
     """Return the name of a class in model files, or None if files cannot contain it."""
     # Try the module that defines the class first, to avoid importing another module with the same name.
-    modules = sorted(public_modules(), key=lambda pair: -len(pair[1]) * _is_in(kind, pair[1]))
+    modules = sorted(PUBLIC_MODULES, key=lambda pair: -len(pair[1]) * _is_in(kind, pair[1]))
     names = (prefix + kind.__name__ for prefix, _ in modules)
     return next((name for name in names if public_class(name) is kind), None)
 
