@@ -50,11 +50,11 @@ def of_classes(order: Stream) -> dict[str, Any]:
     if len(y) > FIRST:
         model.partial_fit(X[FIRST:], y[FIRST:])
     awake = AutoClassifier(sleeping=False).partial_fit(X, y, classes=codes)  # as experts do in all rounds
-    standing, percent = awake.experts_, 100 / len(y)
+    results, percent = awake.experts_, 100 / len(y)
     found = {
         "error": percent * model.totals_.mistakes,
         "first rows": first,
-        "experts": dict(zip(standing.names, (percent * standing.mistakes).tolist(), strict=True)),
+        "experts": dict(zip(results.names, (percent * results.mistakes).tolist(), strict=True)),
         "microseconds": 1e6 * seconds / min(FIRST, len(y)),
     }
     if not issparse(X) and X.shape[1] <= FEW:
@@ -81,7 +81,7 @@ def of_numbers(order: Stream) -> dict[str, Any]:
     first = (model.totals_.loss - unknown) / y.std() / min(FIRST, len(y))
     if len(y) > FIRST:
         model.partial_fit(X[FIRST:], y[FIRST:])
-    standing = AutoRegressor(sleeping=False).partial_fit(X, y).experts_
+    results = AutoRegressor(sleeping=False).partial_fit(X, y).experts_
     dicts = stream.AutoRegressor().learn_many(records_of(X), y.tolist())
     unit = y.std() * len(y)
     return {
@@ -91,7 +91,7 @@ def of_numbers(order: Stream) -> dict[str, Any]:
         "linear": (AutoRegressor(experts="linear").partial_fit(X, y).totals_.loss - unknown) / unit,
         "running mean": running_mean((y - y[0]) / y.std()),
         "experts": {
-            name: float((loss - unknown) / unit) for name, loss in zip(standing.names, standing.loss, strict=True)
+            name: float((loss - unknown) / unit) for name, loss in zip(results.names, results.loss, strict=True)
         },
         "microseconds": 1e6 * seconds / min(FIRST, len(y)),
     }

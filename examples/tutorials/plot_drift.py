@@ -78,9 +78,9 @@ plt.show()
 # %%
 # Which experts lead now?
 
-standing = model.model.experts_
-for i in np.argsort(standing.lost)[:3]:
-    print(f"{standing.names[i]:52} {standing.per_round[i]:5.1%} wrong, {standing.weights[i]:.0%} of the vote")
+results = model.model.experts_
+for i in np.argsort(results.lost)[:3]:
+    print(f"{results.names[i]:52} {results.per_round[i]:5.1%} wrong, {results.weights[i]:.0%} of the vote")
 
 # %%
 # **Next steps.** :doc:`/auto` lists the experts and states the regret bound of their vote. :doc:`/streams` describes

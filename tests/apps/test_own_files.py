@@ -142,12 +142,12 @@ def test_one_class_warns(tmp_path):
 
 
 def test_a_forgetting_expert_that_leads_by_chance_does_not_warn():
-    def standing(lost, judged="mistakes"):
+    def results(lost, judged="mistakes"):
         return SimpleNamespace(forgets=np.array([False, True]), leader=1, judged=judged, lost=np.array(lost))
 
-    assert not _forgets(standing([117.0, 114.0]))
-    assert _forgets(standing([4197.0, 3368.0]))
-    assert _forgets(standing([117.0, 114.0], "loss"))
+    assert not _forgets(results([117.0, 114.0]))
+    assert _forgets(results([4197.0, 3368.0]))
+    assert _forgets(results([117.0, 114.0], "loss"))
 
 
 def test_labels_the_model_does_not_know_warn(tmp_path):

@@ -35,11 +35,11 @@ def test_the_service_learns_what_the_model_does(tmp_path, parameters):
             model.learn_one(x, y)
         assert answer["predictions"] == expected
         experts = client.get("/v1/models/m/progress").json()["experts"]
-        standing = model.experts_ if "model" in parameters else model.sweep_
-        assert [one["name"] for one in experts] == standing.names
-        assert [one["lost"] for one in experts] == standing.mistakes.tolist()
-        assert [one["vote"] for one in experts] == standing.weights.tolist()
-        assert [one["leads"] for one in experts].index(True) == standing.leader
+        results = model.experts_ if "model" in parameters else model.grid_
+        assert [one["name"] for one in experts] == results.names
+        assert [one["lost"] for one in experts] == results.mistakes.tolist()
+        assert [one["vote"] for one in experts] == results.weights.tolist()
+        assert [one["leads"] for one in experts].index(True) == results.leader
         assert "several models" in client.get("/v1/models/m/certificate").json()["error"]
 
 
@@ -67,8 +67,8 @@ def test_taggers_lose_what_their_labels_cost(tmp_path):
             model.learn_one(row, labels)
         assert answer["predictions"][1:] == expected[1:]
         experts = client.get("/v1/models/m/progress").json()["experts"]
-        assert [one["lost"] for one in experts] == model.sweep_.cost.tolist()
-        assert [one["vote"] for one in experts] == model.sweep_.weights.tolist()
+        assert [one["lost"] for one in experts] == model.grid_.cost.tolist()
+        assert [one["vote"] for one in experts] == model.grid_.weights.tolist()
         assert "several models" in client.get("/v1/models/m/certificate").json()["error"]
 
 

@@ -105,9 +105,9 @@ def test_several_models_at_once(tmp_path, options, kind):
         out = tmp_path / "model"
         done = report("train", data, "-o", out, *options)
         model = library.load(out)
-        standing = model.experts_ if kind == "AutoClassifier" else model.sweep_
+        results = model.experts_ if kind == "AutoClassifier" else model.grid_
         assert type(model).__name__ == kind
-        assert done["leading_model"] == standing.names[standing.leader] in onmargin("inspect", out)
+        assert done["leading_model"] == results.names[results.leader] in onmargin("inspect", out)
         assert len(onmargin("predict", out, data).split()) == done["examples"]
         onmargin("train", data, "--from", out, "-o", out)
         assert library.load(out).totals_.rounds == 2 * done["examples"]

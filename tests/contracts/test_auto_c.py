@@ -11,7 +11,7 @@ from sklearn.datasets import load_diabetes, load_digits, load_iris
 
 import onmargin
 from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor, SequenceTagger, reference, stream
-from onmargin.models.several import AUTO
+from onmargin.models.ensemble import AUTO
 
 random = np.random.default_rng(0)
 X = random.standard_normal((120, 4)) * 10.0 ** random.uniform(-1, 1, (120, 1))
@@ -32,18 +32,18 @@ def test_each_value_is_one_model_with_its_c_in_units_of_the_rows(geometry, loss)
     model = kind(C="auto", **options).partial_fit(X, y)
     targets = Y if loss == "epsilon_insensitive" else None
     units = reference.units_of_c((X**2).sum(axis=1) + 1, targets, POWERS[geometry])
-    assert model.sweep_.unit == pytest.approx(units[-1])
+    assert model.grid_.unit == pytest.approx(units[-1])
     for m in (0, 4, 8):
         alone = kind(C=AUTO[m], **options).partial_fit(X, y, sample_weight=units)
-        assert_allclose(model.sweep_.coef[m], alone.coef_, rtol=1e-6, atol=1e-12)
-        assert model.sweep_.mistakes[m] == alone.totals_.mistakes
+        assert_allclose(model.grid_.coef[m], alone.coef_, rtol=1e-6, atol=1e-12)
+        assert model.grid_.mistakes[m] == alone.totals_.mistakes
 
 
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_units_do_not_matter(loss):
     def swept(rows, targets):
         options = {"loss": loss, "epsilon": 0.125 * targets, "fit_intercept": False}
-        return PassiveAggressiveRegressor(C="auto", **options).partial_fit(rows * X, targets * Y).sweep_
+        return PassiveAggressiveRegressor(C="auto", **options).partial_fit(rows * X, targets * Y).grid_
 
     plain, other = swept(1.0, 1.0), swept(2.0**20, 2.0**-5)
     assert_allclose(other.loss, plain.loss / 32, rtol=1e-9)
@@ -56,17 +56,17 @@ def test_how_a_stream_is_cut_changes_no_bit_and_sparse_rows_agree():
     cut = PassiveAggressiveRegressor(C="auto")
     for start, stop in ((0, 1), (1, 70), (70, 120)):
         cut.partial_fit(X[start:stop], Y[start:stop])
-    assert_array_equal(cut.sweep_.coef, whole.sweep_.coef)
-    assert cut.sweep_.unit == whole.sweep_.unit
+    assert_array_equal(cut.grid_.coef, whole.grid_.coef)
+    assert cut.grid_.unit == whole.grid_.unit
     rows = PassiveAggressiveRegressor(C="auto").partial_fit(csr_matrix(X), Y)
-    assert_allclose(rows.sweep_.coef, whole.sweep_.coef, rtol=1e-6)
+    assert_allclose(rows.grid_.coef, whole.grid_.coef, rtol=1e-6)
 
 
 def test_saved_and_loaded_it_continues(tmp_path):
     model = PassiveAggressiveRegressor(C="auto").partial_fit(X[:60], Y[:60])
     onmargin.save(model, tmp_path / "model")
     loaded = onmargin.load(tmp_path / "model").partial_fit(X[60:], Y[60:])
-    assert_array_equal(loaded.sweep_.coef, model.partial_fit(X[60:], Y[60:]).sweep_.coef)
+    assert_array_equal(loaded.grid_.coef, model.partial_fit(X[60:], Y[60:]).grid_.coef)
 
 
 def test_models_of_version_0_1_keep_their_grid(tmp_path):
@@ -74,9 +74,9 @@ def test_models_of_version_0_1_keep_their_grid(tmp_path):
     plain = PassiveAggressiveClassifier(C=AUTO).partial_fit(X[:60], CODES[:60], classes=[0, 1, 2, 3])
     onmargin.save(deepcopy(plain).set_params(C="auto"), tmp_path / "m")
     loaded = onmargin.load(tmp_path / "m")
-    assert loaded.sweep_.unit == 1
+    assert loaded.grid_.unit == 1
     assert_array_equal(
-        loaded.partial_fit(X[60:], CODES[60:]).sweep_.coef, plain.partial_fit(X[60:], CODES[60:]).sweep_.coef
+        loaded.partial_fit(X[60:], CODES[60:]).grid_.coef, plain.partial_fit(X[60:], CODES[60:]).grid_.coef
     )
 
 
@@ -84,12 +84,12 @@ def test_values_differ_and_the_best_is_found():
     """This holds for pixels, centimeters and standardized numbers."""
     order = np.random.default_rng(0).permutation(150)
     for rows, labels in (load_digits(return_X_y=True), [part[order] for part in load_iris(return_X_y=True)]):
-        sweep = PassiveAggressiveClassifier(C="auto").partial_fit(rows, labels).sweep_
+        sweep = PassiveAggressiveClassifier(C="auto").partial_fit(rows, labels).grid_
         assert len(set(sweep.mistakes)) >= 3
         plain = PassiveAggressiveClassifier().partial_fit(rows, labels)
         assert sweep.mistakes.min() <= plain.totals_.mistakes
     rows, targets = load_diabetes(return_X_y=True)
-    sweep = PassiveAggressiveRegressor(C="auto").partial_fit(rows, targets).sweep_
+    sweep = PassiveAggressiveRegressor(C="auto").partial_fit(rows, targets).grid_
     assert 0 < sweep.leader < 8
     assert sweep.loss.min() < 0.9 * PassiveAggressiveRegressor().partial_fit(rows, targets).totals_.loss
 
@@ -113,10 +113,10 @@ def test_a_grid_that_makes_no_difference_warns():
         PassiveAggressiveClassifier(C=GRID).partial_fit(LARGE[:1], CODES[:1])
         PassiveAggressiveClassifier(average="best").fit(LARGE, CODES)
     with pytest.warns(UserWarning, match=ALIKE):
-        assert len(model.sweep_.names) == 3
+        assert len(model.grid_.names) == 3
     records = stream.PassiveAggressiveRegressor(C=[1e12, 1e13, 1e14]).learn_many(X, Y)
     with pytest.warns(UserWarning, match=ALIKE):
-        assert records.sweep_.leader == 0
+        assert records.grid_.leader == 0
 
 
 def test_taggers_warn_likewise():

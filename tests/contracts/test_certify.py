@@ -357,8 +357,8 @@ def test_the_intercept_of_arow_may_come_late():
 
 SEVERAL = [
     (onmargin.AutoClassifier(), y, 2.0, "mistakes", "experts_"),
-    (PassiveAggressiveClassifier(C=[0.01, 1.0], combine="hedge"), three, 2.0, "mistakes", "sweep_"),
-    (onmargin.PassiveAggressiveRegressor(C="auto", combine="hedge"), X[:, 0], 1.0, "loss", "sweep_"),
+    (PassiveAggressiveClassifier(C=[0.01, 1.0], combine="hedge"), three, 2.0, "mistakes", "grid_"),
+    (onmargin.PassiveAggressiveRegressor(C="auto", combine="hedge"), X[:, 0], 1.0, "loss", "grid_"),
     (onmargin.AutoRegressor(), X[:, 0], 1.0, "loss", "experts_"),
 ]
 
@@ -367,13 +367,13 @@ SEVERAL = [
 def test_several_models_are_compared_with_the_best_of_them(model, target, factor, counted, shown):
     certificate = certify(model, X, target)
     named = {"classes": np.unique(target)} if counted == "mistakes" else {}
-    standing = getattr(clone(model).partial_fit(X, target, **named), shown)
+    results = getattr(clone(model).partial_fit(X, target, **named), shown)
     assert certificate.holds
     assert certificate.theorem == "[ADAHEDGE] Thm. 8"
     assert certificate.counted == counted
-    best = getattr(standing, counted).min()
+    best = getattr(results, counted).min()
     more = 10 if counted == "mistakes" else 0  # by which the mean of scaled scores may be worse than the vote
-    assert certificate.bound == pytest.approx(factor * (best + standing.regret_bound) + more)
+    assert certificate.bound == pytest.approx(factor * (best + results.regret_bound) + more)
     assert certificate.competitor.loss == pytest.approx(best)
     assert certificate.along()[-1] == pytest.approx(certificate.bound)
     assert "the best of its models" in str(certificate)

@@ -1,4 +1,4 @@
-"""Printed and notebook representations of `experts_`, `sweep_` and progressive curves."""
+"""Printed and notebook representations of `experts_`, `grid_` and progressive curves."""
 
 from xml.etree import ElementTree
 
@@ -18,7 +18,7 @@ CURVED = ("curved", "ferns", "forest", "neighbors")
 
 def test_table_of_a_sweep():
     model = PassiveAggressiveClassifier(C=[0.01, 100.0]).partial_fit(X, CODES)
-    sweep = model.sweep_
+    sweep = model.grid_
     first, second = sweep.mistakes.astype(int)
     lines = str(sweep).splitlines()
     assert lines[0] == "model   mistakes  weight"
@@ -26,7 +26,7 @@ def test_table_of_a_sweep():
     assert lines[1] == f"C=0.01  {first:>8}  {sweep.weights[0]:6.3f}{marks[0]}"
     assert lines[2] == f"C=100   {second:>8}  {sweep.weights[1]:6.3f}{marks[1]}"
     assert len(lines) == 3
-    auto = str(PassiveAggressiveClassifier(C="auto", combine="hedge").partial_fit(X, CODES).sweep_)
+    auto = str(PassiveAggressiveClassifier(C="auto", combine="hedge").partial_fit(X, CODES).grid_)
     assert "C is in units of 0." in auto
     assert "at most" in auto
 
@@ -92,7 +92,7 @@ def test_table_of_experts_that_slept_compares_what_is_comparable():
 
 def test_table_of_chains():
     tagger = SequenceTagger(C=[0.01, 1.0], max_iter=2, tol=None).fit([[{"a": 1}, {"b": 1}]] * 5, [["x", "y"]] * 5)
-    assert str(tagger.sweep_).splitlines()[0] == "model   cost  weight"
+    assert str(tagger.grid_).splitlines()[0] == "model   cost  weight"
 
 
 def test_curves():

@@ -10,7 +10,7 @@ from sklearn.base import clone
 import onmargin
 from onmargin import SequenceTagger
 from onmargin._core.geometries.chain import Paths
-from onmargin._core.several.geometries import SeveralPaths
+from onmargin._core.several.geometries import ExpertPaths
 from onmargin.theory import NoTheorem, certify
 from tests.sentences import LABELS, corpus, state
 
@@ -19,9 +19,9 @@ GRID = [0.01, 0.1, 1.0]
 both = pytest.mark.parametrize("combine", ["leader", "hedge"])
 
 
-def standing(model):
+def results(model):
     """Return the state of each model, for comparison."""
-    return {name: str(np.array(value).tolist()) for name, value in vars(model.sweep_).items()}
+    return {name: str(np.array(value).tolist()) for name, value in vars(model.grid_).items()}
 
 
 @both
@@ -29,7 +29,7 @@ def test_a_grid_learns_a_small_language(combine):
     tagger = SequenceTagger(C="auto", combine=combine, random_state=0).fit(X, y)
     fresh, truth = corpus(seed=1)
     assert tagger.score(fresh, truth) > 0.95
-    sweep = tagger.sweep_
+    sweep = tagger.grid_
     assert sweep.names[0] == "C=0.001"
     assert sweep.cost.shape == sweep.mistakes.shape == (9,)
     assert sweep.leader == sweep.cost.argmin()
@@ -40,7 +40,7 @@ def test_a_grid_learns_a_small_language(combine):
 @pytest.mark.parametrize("transition_features", [None, ("w=",)])
 def test_attributes_are_those_of_the_leader(transition_features):
     tagger = SequenceTagger(C=GRID, transition_features=transition_features).partial_fit(X, y)
-    sweep = tagger.sweep_
+    sweep = tagger.grid_
     alone = SequenceTagger(C=GRID[sweep.leader], transition_features=transition_features).partial_fit(X, y)
     assert state(tagger)[:-2] == state(alone)[:-2]
     assert tagger.decode(X, n_best=2) == alone.decode(X, n_best=2)
@@ -51,7 +51,7 @@ def test_attributes_are_those_of_the_leader(transition_features):
 def test_votes_are_the_scores_of_labelings():
     tagger = SequenceTagger(C=GRID, combine="hedge").partial_fit(X, y)
     each = [SequenceTagger(C=C).partial_fit(X, y).predict(X) for C in GRID]
-    weights = tagger.sweep_.weights
+    weights = tagger.grid_.weights
     for i, few in enumerate(tagger.decode(X, n_best=3)):
         assert few[0][1] == tagger.predict_one(X[i])
         for score, labels in few:
@@ -71,7 +71,7 @@ def test_how_a_stream_is_cut_makes_no_difference(combine, transition_features):
         parts.learn_one(row, right)
         parts = pickle.loads(pickle.dumps(parts)) if k % 7 == 0 else copy.deepcopy(parts)
     assert state(parts) == state(whole)
-    assert standing(parts) == standing(whole)
+    assert results(parts) == results(whole)
 
 
 @both
@@ -81,7 +81,7 @@ def test_a_saved_tagger_continues_exactly(combine, tmp_path):
     read = onmargin.load(tmp_path / "tagger")
     for model in (tagger, read):
         model.partial_fit(X[20:], y[20:])
-    assert standing(read) == standing(tagger)
+    assert results(read) == results(tagger)
     assert read.totals_ == tagger.totals_
     assert read.decode(X) == tagger.decode(X)
 
@@ -89,7 +89,7 @@ def test_a_saved_tagger_continues_exactly(combine, tmp_path):
 def test_passes_continue_where_they_were():
     twice = SequenceTagger(C=GRID, combine="hedge", max_iter=2, shuffle=False, average=False).fit(X, y)
     warm = SequenceTagger(C=GRID, combine="hedge", max_iter=1, shuffle=False, average=False, warm_start=True)
-    assert standing(warm.fit(X, y).fit(X, y)) == standing(twice)
+    assert results(warm.fit(X, y).fit(X, y)) == results(twice)
     warm.set_params(warm_start=False).fit(X, y)
     assert warm.totals_.rounds == 40
 
@@ -97,7 +97,7 @@ def test_passes_continue_where_they_were():
 def test_weight_zero_skips_a_sequence_and_weights_scale_every_c():
     heavy = SequenceTagger(C=GRID).partial_fit(X, y, sample_weight=np.where(np.arange(40) < 10, 0.0, 3.0))
     plain = SequenceTagger(C=[3 * C for C in GRID]).partial_fit(X[10:], y[10:])
-    np.testing.assert_allclose(heavy.sweep_.transitions, plain.sweep_.transitions)
+    np.testing.assert_allclose(heavy.grid_.transitions, plain.grid_.transitions)
     assert heavy.totals_.rounds == 30
 
 
@@ -106,7 +106,7 @@ def test_empty_sequences_have_no_loss():
     assert tagger.totals_.rounds == 2
     assert tagger.predict([[], X[0]]) == [[], [LABELS[0]] * len(X[0])]
     assert tagger.decode([[]]) == [[(0.0, [])]]
-    assert tagger.sweep_.cost.tolist() == [0, 0, 0]
+    assert tagger.grid_.cost.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("C", [[], [0.0], [1.0, -1.0], "each", [True]])
@@ -126,19 +126,19 @@ def test_the_perceptron_has_no_c():
 @pytest.mark.parametrize("changed", [[0.1, 2.0], [0.1], 1.0, "auto"])
 def test_values_of_c_cannot_change_after_the_first_example(changed):
     tagger = SequenceTagger(C=GRID).partial_fit(X[:20], y[:20])
-    before = standing(tagger)
+    before = results(tagger)
     with pytest.raises(ValueError, match="C cannot change after training has started"):
         tagger.set_params(C=changed).partial_fit(X, y)
-    assert standing(tagger) == before
+    assert results(tagger) == before
     clone(tagger).partial_fit(X, y)
     tagger.fit(X, y)  # all start over
 
 
 def test_a_new_c_does_not_rename_the_models():
     tagger = SequenceTagger(C=GRID).partial_fit(X[:20], y[:20])
-    names = tagger.sweep_.names
+    names = tagger.grid_.names
     assert len(names) == len(GRID)
-    assert tagger.set_params(C=1.0).sweep_.names == names
+    assert tagger.set_params(C=1.0).grid_.names == names
 
 
 @both
@@ -149,7 +149,7 @@ def test_refused_input_changes_no_model(combine):
         tagger.partial_fit([[["new"], ["w=new"]]], [["NEW", 1]])
     for model in (tagger, twin):
         model.partial_fit(X[20:], y[20:])
-    assert (state(tagger), standing(tagger)) == (state(twin), standing(twin))
+    assert (state(tagger), results(tagger)) == (state(twin), results(twin))
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_refused_input_changes_no_model(combine):
 )
 def test_models_side_by_side_are_alike(sizes, reason):
     with pytest.raises(ValueError, match=reason):
-        SeveralPaths([Paths(*size, np.float64, sparse=True) for size in sizes])
+        ExpertPaths([Paths(*size, np.float64, sparse=True) for size in sizes])
 
 
 def test_one_model_has_no_sweep():
     with pytest.raises(AttributeError, match="only one model"):
-        SequenceTagger().partial_fit(X, y).sweep_  # noqa: B018
-    assert not hasattr(SequenceTagger(C=GRID), "sweep_")
+        SequenceTagger().partial_fit(X, y).grid_  # noqa: B018
+    assert not hasattr(SequenceTagger(C=GRID), "grid_")
 
 
 def test_certify_points_to_the_regret():

@@ -86,18 +86,18 @@ def test_averages_are_compared_from_the_start_or_not():
     with pytest.raises(ValueError, match="average cannot change"):
         model.set_params(average=True).partial_fit(X, CODES)
     with pytest.raises(AttributeError, match="one value of C"):
-        model.set_params(average="best").sweep_  # noqa: B018
+        model.set_params(average="best").grid_  # noqa: B018
     for other in (PassiveAggressiveClassifier(average=True), stream.PassiveAggressiveRegressor(average="mean")):
         with pytest.raises(AttributeError, match="averages_ needs average='best'"):
             other.averages_  # noqa: B018
     with pytest.raises(AttributeError, match="one value of C"):
-        stream.PassiveAggressiveClassifier(average="best").sweep_  # noqa: B018
+        stream.PassiveAggressiveClassifier(average="best").grid_  # noqa: B018
 
 
 def test_one_model_has_no_sweep():
     model = PassiveAggressiveClassifier().partial_fit(X, CODES)
     with pytest.raises(AttributeError, match="only one model"):
-        model.sweep_  # noqa: B018
+        model.grid_  # noqa: B018
 
 
 @pytest.mark.parametrize("make", [AutoClassifier, lambda: PassiveAggressiveClassifier(C="auto")])
@@ -110,7 +110,7 @@ def test_weights_of_several_models_are_not_set(make):
 
 def test_attributes_are_those_of_the_leader():
     model = PassiveAggressiveClassifier(C="auto").partial_fit(X, CODES)
-    sweep = model.sweep_
+    sweep = model.grid_
     assert sweep.names[0] == "C=0.001"
     assert len(sweep.names) == len(sweep.mistakes) == 9
     assert sweep.leader == sweep.mistakes.argmin()
@@ -189,13 +189,11 @@ def test_two_classes_have_the_same_order_by_probability_and_by_score(seed):
 
 def test_numbers_are_weighted_means():
     model = AutoRegressor(experts="linear").partial_fit(X, X[:, 0] * 100)
-    standing = model.experts_
+    results = model.experts_
     rows = X[1:]  # predicting X itself would warn about a forgetting leader
-    each = np.array(
-        [rows @ coef + intercept for coef, intercept in zip(standing.coef, standing.intercept, strict=True)]
-    )
-    np.testing.assert_allclose(model.predict(rows), standing.weights @ each)
-    assert standing.mixed_loss <= standing.lost.min() + standing.regret_bound
+    each = np.array([rows @ coef + intercept for coef, intercept in zip(results.coef, results.intercept, strict=True)])
+    np.testing.assert_allclose(model.predict(rows), results.weights @ each)
+    assert results.mixed_loss <= results.lost.min() + results.regret_bound
 
 
 def test_the_regressor_does_not_depend_on_units():
@@ -318,7 +316,7 @@ def test_only_the_first_pass_compares_models(model, n_classes):
     """Predictions of rows that were already learned favor models that memorize rows."""
     y = CODES % n_classes
     once, passes = (clone(model).set_params(max_iter=n, tol=None, shuffle=False).fit(X, y) for n in (1, 3))
-    name = "experts_" if type(model).__name__.startswith("Auto") else "sweep_"
+    name = "experts_" if type(model).__name__.startswith("Auto") else "grid_"
     for field in ("loss", "weights", "leader"):
         np.testing.assert_array_equal(getattr(getattr(passes, name), field), getattr(getattr(once, name), field))
     assert passes.totals_.rounds == 3 * once.totals_.rounds

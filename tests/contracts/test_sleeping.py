@@ -12,7 +12,7 @@ from onmargin import AutoClassifier, AutoRegressor, PassiveAggressiveClassifier,
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.several.geometries import WithAverage
 from onmargin._core.tasks.task import Binary
-from onmargin.models.several import combination
+from onmargin.models.ensemble import combination
 
 ROWS = np.random.default_rng(0).normal(size=(1800, 3))
 CURVED = ROWS[:, 0] * ROWS[:, 1] > 0  # linear experts cannot learn it, and fall asleep
@@ -105,7 +105,7 @@ def test_no_expert_sleeps_with_the_leader_rule():
 
 def test_grids_of_c_do_not_sleep():
     model = PassiveAggressiveClassifier(C="auto", combine="hedge").partial_fit(ROWS, CURVED)
-    assert not model.sweep_.slept.any()
+    assert not model.grid_.slept.any()
 
 
 def test_new_classes_and_retiring_work_with_sleeping_experts():

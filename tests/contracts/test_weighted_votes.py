@@ -40,18 +40,18 @@ def test_losses_are_mistakes_times_weights(form):
         mistakes.append(model.experts_.mistakes)
         lost.append(model.experts_.lost)
     np.testing.assert_allclose(np.diff(lost, axis=0), weight[2:, np.newaxis] * np.diff(mistakes, axis=0), atol=1e-9)
-    standing = model.experts_
-    assert standing.leader == standing.lost.argmin()
-    assert standing.mixed_loss <= standing.lost.min() + standing.regret_bound
-    assert "weighted" in str(standing)
+    results = model.experts_
+    assert results.leader == results.lost.argmin()
+    assert results.mixed_loss <= results.lost.min() + results.regret_bound
+    assert "weighted" in str(results)
 
 
 def test_experts_without_features_count_weights_too():
     y, weight = np.array([0, 1] * 20), np.tile([1.0, 3.0], 20)
-    standing = AutoClassifier().partial_fit(np.zeros((40, 2)), y, sample_weight=weight).experts_
-    majority = standing.names.index("majority class")
-    assert standing.mistakes[majority] < 25  # it predicts the class of more weight
-    assert standing.intercept[majority][0] > 0
+    results = AutoClassifier().partial_fit(np.zeros((40, 2)), y, sample_weight=weight).experts_
+    majority = results.names.index("majority class")
+    assert results.mistakes[majority] < 25  # it predicts the class of more weight
+    assert results.intercept[majority][0] > 0
     numbers = AutoRegressor().partial_fit(np.zeros((40, 2)), np.tile([0.0, 4.0], 20), sample_weight=weight).experts_
     assert numbers.intercept[numbers.names.index("running mean")][0] == pytest.approx(3.0, abs=0.1)
 
@@ -71,5 +71,5 @@ def test_weights_of_river_and_of_files_are_those_of_the_stream():
 def test_values_of_c_are_compared_by_weighted_mistakes(combine):
     model = PassiveAggressiveClassifier(C=[0.001, 1.0], combine=combine)
     model.partial_fit(X, LABELS, sample_weight=np.where(LABELS, 10.0, 1.0))
-    assert model.sweep_.leader == model.sweep_.lost.argmin()
-    assert (model.sweep_.lost > model.sweep_.mistakes).all()
+    assert model.grid_.leader == model.grid_.lost.argmin()
+    assert (model.grid_.lost > model.grid_.mistakes).all()

@@ -290,7 +290,7 @@ CHANGES = [
 ]
 
 ATTRIBUTES = (
-    *("coef_", "intercept_", "classes_", "totals_", "t_", "sweep_", "models_", "model_outcomes_", "scale_"),
+    *("coef_", "intercept_", "classes_", "totals_", "t_", "grid_", "models_", "model_outcomes_", "scale_"),
     *("center_", "radius_", "offset_", "transitions_", "transition_coef_", "transition_feature_names_", "weights_"),
     *("feature_names_", "support_", "support_vectors_", "dual_coef_", "document_counts_", "thresholds_", "n_features_"),
 )

@@ -40,7 +40,7 @@ def test_each_c_learns_as_if_alone(stream, options, combine, cut):
     each = [learned({**options, "C": C}, X, y, lengths, cut) for C in GRID]
     assert model.totals_.max_squared_norm == max(alone.totals_.max_squared_norm for alone in each)
     assert model.totals_.dual_value == pytest.approx(sum(alone.totals_.dual_value for alone in each))
-    sweep = model.sweep_
+    sweep = model.grid_
     for m, alone in enumerate(each):
         np.testing.assert_array_equal(sweep.coef[m], alone.coef_)
         np.testing.assert_array_equal(sweep.intercept[m], alone.intercept_)
@@ -72,7 +72,7 @@ def one_by_one(model, X, y, lengths, classes):
     """Return the labeling of each sequence before it is learned, and the vote of each model at that time."""
     model.partial_fit(X[:0], [], classes=range(classes), lengths=[])
     for rows, labels in pieces(X, y, lengths):
-        weights = model.sweep_.weights if hasattr(model, "sweep_") else None
+        weights = model.grid_.weights if hasattr(model, "grid_") else None
         yield np.array(model.predict(rows, lengths=[len(rows)])[0]), weights
         model.partial_fit(rows, labels.tolist(), lengths=[len(rows)])
 
@@ -96,7 +96,7 @@ def test_the_labeling_is_that_of_the_twin(combine, stream, options):
         paths = np.array([labellings[t] for labellings in alone])
         np.testing.assert_array_equal(path, reference.vote(paths, weights, classes))
         suffered += (right[t] != path).sum() ** power
-    sweep = model.sweep_
+    sweep = model.grid_
     assert model.totals_.cost == suffered
     assert sweep.leader == before[-1].argmin()
     np.testing.assert_array_equal(sweep.cost, before[-1])
@@ -112,6 +112,6 @@ def test_the_regret_is_bounded(stream, options):
     X, y, lengths, classes = stream
     model = SequenceTagger(**options, C=GRID, combine="hedge")
     model.partial_fit(X, y.tolist(), classes=range(classes), lengths=lengths)
-    sweep = model.sweep_
+    sweep = model.grid_
     assert sweep.mixed_loss <= sweep.cost.min() + sweep.regret_bound + 1e-9
     assert model.totals_.cost <= (4 if options["cost"] == "squared_hamming" else 2) * sweep.mixed_loss + 1e-9

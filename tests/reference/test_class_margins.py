@@ -91,7 +91,7 @@ def test_several_c_and_kernels_need_the_margin_too(task):
         return stream.estimator(class_margin=margin, **parameters).partial_fit(stream.X, y, **stream.classes)
 
     alone = learned(C=0.05)
-    np.testing.assert_array_equal(learned(C=[1.0, 0.05]).sweep_.coef[1], alone.coef_)
+    np.testing.assert_array_equal(learned(C=[1.0, 0.05]).grid_.coef[1], alone.coef_)
     np.testing.assert_allclose(learned(C=0.05, kernel="linear").coef_, alone.coef_, atol=1e-9)
 
 

@@ -144,16 +144,16 @@ def test_predictions_of_softmax_are_those_of_the_highest_score(columns):
     np.testing.assert_array_equal(Softmax().decode(scores), best)
 
 
-def assert_together(standing, model, runs, y, *, hedge, scaling, weight=None):
+def assert_together(results, model, runs, y, *, hedge, scaling, weight=None):
     """Check that each model, the combined mistakes and the weights of the votes equal the reference."""
-    for coef, intercept, run in zip(standing.coef, standing.intercept, runs, strict=True):
+    for coef, intercept, run in zip(results.coef, results.intercept, runs, strict=True):
         assert_allclose(coef, run.weights[:-1].T, atol=1e-9)
         assert_allclose(intercept, scaling * run.weights[-1], atol=1e-9)
     together = reference.several(runs, y, hedge=hedge, ceiling=model._learner.task.ceiling, weight=weight)
-    np.testing.assert_array_equal(standing.mistakes, together.each)
+    np.testing.assert_array_equal(results.mistakes, together.each)
     assert model.totals_.mistakes == together.mistakes
     if hedge:
-        assert_allclose(standing.weights, together.hedged.weights[-1], atol=1e-9)
+        assert_allclose(results.weights, together.hedged.weights[-1], atol=1e-9)
 
 
 @pytest.mark.parametrize("combine", ["leader", "hedge"])
@@ -171,7 +171,7 @@ def test_models_of_several_c_equal_their_twins(task, columns, container, combine
     asked, options = TASKS[task][1], {"columns": columns, "weight": weight}
     runs = [reference.play(X, stream.y, asked, reference.pa1(C), **options) for C in grid]
     scaling, hedge = model.intercept_scaling_, combine == "hedge"
-    assert_together(model.sweep_, model, runs, stream.y, hedge=hedge, scaling=scaling, weight=weight)
+    assert_together(model.grid_, model, runs, stream.y, hedge=hedge, scaling=scaling, weight=weight)
 
 
 @pytest.mark.parametrize("combine", ["leader", "hedge"])
@@ -215,7 +215,7 @@ def test_experts_for_sparse_rows_equal_their_twins(task, columns, combine):
     scaling = model.intercept_scaling_
     weights = np.vstack([np.zeros((X.shape[1] - 1, columns)), level / scaling])
     runs["majority class"] = reference.Run(weights, weights, scores=list(scores))
-    standing = model.experts_
-    assert set(standing.names) == set(runs)
-    ordered = [runs[name] for name in standing.names]
-    assert_together(standing, model, ordered, stream.y, hedge=combine == "hedge", scaling=scaling)
+    results = model.experts_
+    assert set(results.names) == set(runs)
+    ordered = [runs[name] for name in results.names]
+    assert_together(results, model, ordered, stream.y, hedge=combine == "hedge", scaling=scaling)

@@ -11,7 +11,7 @@ from onmargin._core.geometries.forest import Forest
 from onmargin._core.steps.step import Residual
 from onmargin._core.tasks.task import Indicators, Regression
 from onmargin.learner import Learner, as_rows
-from onmargin.models import several
+from onmargin.models.ensemble import find_members
 from tests.streams import CONTAINERS
 
 RANDOM = np.random.default_rng(0)
@@ -107,10 +107,10 @@ def test_features_that_are_left_out_are_zero():
 def test_a_new_class_keeps_the_targets_of_the_others():
     model = AutoClassifier().partial_fit(X[:200], SIGNS[:200])
     later = model.partial_fit(X[200:400], LABELS[200:400] + 5)
-    standing = later.experts_
-    m = standing.names.index("forest")
-    assert standing.coef[m] is None
-    assert standing.mistakes[m] < 200
+    results = later.experts_
+    m = results.names.index("forest")
+    assert results.coef[m] is None
+    assert results.mistakes[m] < 200
     assert_array_equal(pickle.loads(pickle.dumps(later)).decision_function(X[200:]), later.decision_function(X[200:]))
 
 
@@ -122,7 +122,7 @@ def test_later_passes_learn_nothing():
 
 
 def forest_of(model):
-    return next(found.leaf for found in several.models(model._learner.geometry, 1) if type(found.leaf) is Forest)
+    return next(found.leaf for found in find_members(model._learner.geometry, 1) if type(found.leaf) is Forest)
 
 
 def test_it_forgets_only_what_it_does_not_use():

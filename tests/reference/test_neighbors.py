@@ -11,7 +11,7 @@ from onmargin._core.geometries.neighbors import Neighbors
 from onmargin._core.steps.step import Residual
 from onmargin._core.tasks.task import Indicators, Regression
 from onmargin.learner import Learner, as_rows
-from onmargin.models import several
+from onmargin.models.ensemble import find_members
 from tests.streams import CONTAINERS
 
 RANDOM = np.random.default_rng(0)
@@ -69,10 +69,10 @@ def test_new_features_and_copies_go_on_as_before():
 def test_a_new_class_keeps_the_targets_of_the_others():
     model = AutoClassifier().partial_fit(X[:300], SIGNS[:300])
     later = model.partial_fit(X[300:600], LABELS[300:600] + 5)
-    standing = later.experts_
-    m = standing.names.index("nearest neighbors")
-    assert standing.coef[m] is None
-    assert standing.mistakes[m] < 420
+    results = later.experts_
+    m = results.names.index("nearest neighbors")
+    assert results.coef[m] is None
+    assert results.mistakes[m] < 420
     assert_array_equal(pickle.loads(pickle.dumps(later)).predict(X[300:]), later.predict(X[300:]))
 
 
@@ -84,7 +84,7 @@ def test_later_passes_keep_no_copies():
 
 def neighbors_of(model):
     """Return the geometry of the neighbors."""
-    return next(found.leaf for found in several.models(model._learner.geometry, 1) if type(found.leaf) is Neighbors)
+    return next(found.leaf for found in find_members(model._learner.geometry, 1) if type(found.leaf) is Neighbors)
 
 
 def test_equal_rows_and_rows_of_zeros():

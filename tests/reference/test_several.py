@@ -22,11 +22,11 @@ from onmargin import (
 )
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.several.steps import Projections
-from onmargin._core.several.tasks import Several
+from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.tasks.task import Binary, Regression
 from onmargin.learner import Learner, as_rows
-from onmargin.models import experts, several
-from onmargin.models.several import joined, keep_best
+from onmargin.models import ensemble, experts
+from onmargin.models.ensemble import joined, keep_best
 from onmargin.reference import adahedge
 from tests.examples import examples
 from tests.streams import Stream, streams
@@ -64,7 +64,7 @@ def test_each_c_learns_as_if_alone(geometry, stream, dtype, form, cut, options):
     loss = "epsilon_insensitive" if stream.task == "regression" else "hinge"
     loss = f"squared_{loss}" if options["squared"] else loss
     given = {"geometry": geometry, "average": options["average"], "loss": loss}
-    sweep = in_parts(model_for(stream, C=GRID, **given), X, y, cut).sweep_
+    sweep = in_parts(model_for(stream, C=GRID, **given), X, y, cut).grid_
     for m, C in enumerate(GRID):
         alone = in_parts(model_for(stream, C=C, **given), X, y, cut)
         np.testing.assert_array_equal(sweep.coef[m], alone.coef_)
@@ -98,22 +98,22 @@ def test_weights_and_averages_are_those_of_models_that_have_one(options, stream,
         return
     X, y = form(stream.X.astype(dtype)), stream.y
     best, plain, mean = (in_parts(model_for(stream, average=a, **options), X, y, cut) for a in ("best", False, "mean"))
-    standing = best.averages_
-    assert standing.names == ["current", "averaged"]
+    results = best.averages_
+    assert results.names == ["current", "averaged"]
     for m, alone in enumerate((plain, mean)):
-        np.testing.assert_array_equal(standing.coef[m], alone.coef_)
-        np.testing.assert_array_equal(standing.intercept[m], alone.intercept_)
-    assert (standing.mistakes[0], standing.loss[0]) == (plain.totals_.mistakes, plain.totals_.loss)
-    lost = standing.loss if stream.task == "regression" else standing.mistakes
-    assert standing.leader == np.argmin(lost)
-    np.testing.assert_array_equal(best.predict(X), (plain, mean)[standing.leader].predict(X))
+        np.testing.assert_array_equal(results.coef[m], alone.coef_)
+        np.testing.assert_array_equal(results.intercept[m], alone.intercept_)
+    assert (results.mistakes[0], results.loss[0]) == (plain.totals_.mistakes, plain.totals_.loss)
+    lost = results.loss if stream.task == "regression" else results.mistakes
+    assert results.leader == np.argmin(lost)
+    np.testing.assert_array_equal(best.predict(X), (plain, mean)[results.leader].predict(X))
 
 
 @given(stream=streams("binary"), form=formats, asked=st.tuples(*[st.sampled_from([0.5, 1.0, 3.0])] * 2))
 def test_each_c_needs_the_margins_of_the_classes(stream, form, asked):
     given = {"class_margin": dict(zip((-1, 1), asked, strict=True))}
     X, y, classes = form(stream.X), stream.y.astype(int), [-1, 1]
-    sweep = PassiveAggressiveClassifier(C=GRID, combine="hedge", **given).partial_fit(X, y, classes=classes).sweep_
+    sweep = PassiveAggressiveClassifier(C=GRID, combine="hedge", **given).partial_fit(X, y, classes=classes).grid_
     for m, C in enumerate(GRID):
         alone = PassiveAggressiveClassifier(C=C, **given).partial_fit(X, y, classes=classes)
         np.testing.assert_array_equal(sweep.coef[m], alone.coef_)
@@ -142,7 +142,7 @@ def test_votes_are_weighted_as_by_the_twin(losses, scale, ceiling, seed):
     weight = np.ones(len(losses)) if seed is None else np.random.default_rng(seed).uniform(0.01, 5, len(losses))
     losses = scale * np.array(losses, dtype=np.float64)
     rounds, models = losses.shape
-    task = Several(
+    task = ExpertVote(
         [Regression(0.0)] * models, range(models), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=ceiling
     )
     twin = adahedge(losses, ceiling, weight)
@@ -218,7 +218,7 @@ def test_votes_follow_a_best_model_that_changes(segments, ceiling):
     good = np.repeat(random.permutation(20), 6000 // segments)[: 6000 // segments * segments]
     chances = np.where(np.arange(20) == good[:, np.newaxis], 0.02, 0.5)
     losses = (random.uniform(size=chances.shape) < chances).astype(float)
-    task = Several([Regression(0.0)] * 20, range(20), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=ceiling)
+    task = ExpertVote([Regression(0.0)] * 20, range(20), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=ceiling)
     for loss in losses:
         lose(task, loss)
     sequence = losses[np.arange(len(good)), good].sum()
@@ -234,7 +234,7 @@ def test_votes_follow_a_best_model_that_changes(segments, ceiling):
 def test_after_models_are_removed_the_others_have_the_bound_for_sequences(seed):
     random = np.random.default_rng(seed)
     losses = random.integers(0, 2, (60, 5)).astype(float)
-    task = Several([Regression(0.0)] * 5, range(5), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=0.2)
+    task = ExpertVote([Regression(0.0)] * 5, range(5), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=0.2)
     for loss in losses[:30]:
         lose(task, loss)
     learner = Learner(task, Projections([0.0] * 5, [0.0] * 5), five_columns())
@@ -252,7 +252,7 @@ def test_votes_depend_on_the_ratios_of_weights_only(seed, factor, hedge):
     losses, weight = random.integers(0, 2, (40, 4)).astype(float), 2.0 ** random.integers(-3, 3, 40)
     tasks = []
     for scale in (1.0, factor):
-        task = Several([Regression(0.0)] * 4, range(4), 1, Regression(0.0), hedge=hedge, by_loss=True, ceiling=0.2)
+        task = ExpertVote([Regression(0.0)] * 4, range(4), 1, Regression(0.0), hedge=hedge, by_loss=True, ceiling=0.2)
         for own, loss in zip(weight, losses, strict=True):
             lose(task, loss, scale * own)
         tasks.append(task)
@@ -278,7 +278,7 @@ def lose(task, losses, weight=1.0):
     keep=st.integers(1, 5),
 )
 def test_the_bound_holds_for_models_that_stay(first, then, keep):
-    task = Several([Regression(0.0)] * 5, range(5), 1, Regression(0.0), hedge=True, by_loss=True)
+    task = ExpertVote([Regression(0.0)] * 5, range(5), 1, Regression(0.0), hedge=True, by_loss=True)
     for losses in first:
         lose(task, np.array(losses, dtype=float))
     learner = Learner(task, Projections([0.0] * 5, [0.0] * 5), five_columns())
@@ -316,11 +316,11 @@ def test_an_expert_learns_as_if_alone(name, stream, dtype, data):
     classes = [-1, 1] if stream.task == "binary" else np.arange(stream.columns)
     auto = AutoClassifier().partial_fit(X, y, classes=classes)
     alone = clone(ALONE[name]).partial_fit(X, y, classes=classes)
-    standing = auto.experts_
-    expert = standing.names.index(name)
-    np.testing.assert_array_equal(standing.coef[expert], alone.coef_)
-    np.testing.assert_array_equal(standing.intercept[expert], alone.intercept_)
-    assert standing.mistakes[expert] == alone.totals_.mistakes
+    results = auto.experts_
+    expert = results.names.index(name)
+    np.testing.assert_array_equal(results.coef[expert], alone.coef_)
+    np.testing.assert_array_equal(results.intercept[expert], alone.intercept_)
+    assert results.mistakes[expert] == alone.totals_.mistakes
 
 
 @given(stream=streams("binary", "multiclass"), combine=st.sampled_from(["leader", "hedge"]))
@@ -344,7 +344,7 @@ def test_packed_experts_learn_as_separate_ones(form, seed, monkeypatch):
     apart, together = AutoClassifier(experts="linear"), AutoClassifier(experts="linear")
     for part in (slice(0, 30), slice(30, 60), slice(60, 90)):
         with monkeypatch.context() as patched:
-            patched.setattr(several, "packed_columns", list)
+            patched.setattr(ensemble, "packed_columns", list)
             patched.setattr(experts, "packed_columns", list)
             apart.partial_fit(form(X[part]), y[part])
         together.partial_fit(form(X[part]), y[part])
@@ -359,7 +359,7 @@ def test_packed_experts_sleep_one_by_one(monkeypatch):
     X = rng.normal(size=(2500, 5))
     y = (X[:, 0] + 0.3 * rng.normal(size=len(X)) > 0).astype(int)
     together = AutoClassifier(experts="linear").partial_fit(X, y).experts_
-    monkeypatch.setattr(several, "packed_columns", list)
+    monkeypatch.setattr(ensemble, "packed_columns", list)
     monkeypatch.setattr(experts, "packed_columns", list)
     apart = AutoClassifier(experts="linear").partial_fit(X, y).experts_
     assert 0 < np.count_nonzero(apart.slept) < len(apart.slept)
@@ -377,7 +377,7 @@ def test_the_mean_of_scaled_scores_makes_few_mistakes_more_than_the_vote(seed, s
     y, weight = random.choice([-1.0, 1.0], 200), random.choice([0.5, 2.0], 200) if weighted else np.ones(200)
     wrong = random.uniform(size=(200, 3)) < [0.4, 0.3, 0.2]
     scores = np.where(wrong, -random.uniform(1, 9, (200, 3)), random.uniform(1, 9 - 8 * sure, (200, 3))) * y[:, None]
-    task, behind = Several([Binary()] * 3, range(3), 1, Binary(), hedge=True), 0.0
+    task, behind = ExpertVote([Binary()] * 3, range(3), 1, Binary(), hedge=True), 0.0
     for t in range(200):
         geometry = Euclidean(1, 3, np.float64)
         geometry.weights[:, 0] = scores[t]
@@ -392,7 +392,7 @@ def test_the_mean_of_scaled_scores_makes_few_mistakes_more_than_the_vote(seed, s
 @pytest.mark.parametrize("n", [0, 1001])
 def test_no_models_and_too_many_models_are_refused(n):
     with pytest.raises(ValueError, match=f"the number of models side by side must be from 1 to 1000; got {n}"):
-        Several([Regression(0.1)] * n, np.arange(n), 1, Regression(0.1))
+        ExpertVote([Regression(0.1)] * n, np.arange(n), 1, Regression(0.1))
 
 
 class Untempered(AutoRegressor):
@@ -418,10 +418,10 @@ def test_outliers_are_learned_as_by_the_twin(y, first, container, cut):
     model, twin = AutoRegressor().partial_fit(X[: cut + 1], y[: cut + 1]), Untempered().partial_fit(X, ordinary)
     if cut + 1 < len(y):
         model = pickle.loads(pickle.dumps(model)).partial_fit(X[cut + 1 :], y[cut + 1 :])
-    standing, wanted = model.experts_, twin.experts_
-    np.testing.assert_array_equal(standing.loss, wanted.loss)
-    np.testing.assert_array_equal(standing.weights, wanted.weights)
+    results, wanted = model.experts_, twin.experts_
+    np.testing.assert_array_equal(results.loss, wanted.loss)
+    np.testing.assert_array_equal(results.weights, wanted.weights)
     np.testing.assert_array_equal(model.predict(X), twin.predict(X))
-    assert (standing.mixed_loss, standing.regret_bound) == (wanted.mixed_loss, wanted.regret_bound)
+    assert (results.mixed_loss, results.regret_bound) == (wanted.mixed_loss, wanted.regret_bound)
     if (y == ordinary).all():
         assert model.totals_ == twin.totals_

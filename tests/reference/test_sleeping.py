@@ -13,7 +13,7 @@ from onmargin import AutoClassifier, AutoRegressor, reference
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.several.hedge import Hedge
 from onmargin._core.several.steps import Projections
-from onmargin._core.several.tasks import Several
+from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.tasks.task import Regression
 from onmargin.learner import Learner, as_rows
 from tests.examples import examples
@@ -61,7 +61,7 @@ def test_sleeping_models_are_weighted_as_by_the_twin(seed, groups, whole, scale)
     ceiling = CEILING if scale == 1 else np.inf
     options = {"hedge": True, "by_loss": True, "ceiling": ceiling, "groups": groups}
     n = len(groups)
-    task = Several([Regression(0.0)] * n, range(n), 1, Regression(0.0), **options)
+    task = ExpertVote([Regression(0.0)] * n, range(n), 1, Regression(0.0), **options)
     twin = reference.sleeping_hedge(losses, groups, ceiling, weight=weight)
     for t, loss in enumerate(losses):
         assert_array_equal(task.sleeping, twin.asleep[t])
@@ -144,7 +144,7 @@ def test_one_group_per_model_is_needed(bad):
 
 def test_weights_that_underflow_get_shares_in_the_next_round():
     """They may underflow where shards are mixed."""
-    task = Several([Regression(0.0)] * 3, range(3), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=CEILING)
+    task = ExpertVote([Regression(0.0)] * 3, range(3), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=CEILING)
     lose(task, [1.0, 0.0, 1.0], 1.0)
     state = {name: np.copy(value) for name, value in task.state().items()}
     task.__setstate__(state | {"weights": np.array([0.0, 1.0, 0.0]), "shares": 0.0})

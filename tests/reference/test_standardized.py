@@ -16,11 +16,11 @@ from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
 from onmargin._core.several.geometries import WithAverage
 from onmargin._core.several.steps import Steps
-from onmargin._core.several.tasks import Several
+from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.steps.step import Projection, Step
 from onmargin._core.tasks.task import Binary
 from onmargin.learner import Learner, as_rows
-from onmargin.models.several import models
+from onmargin.models.ensemble import find_members
 from onmargin.reference import running_standardization, standardized_entries
 from tests.streams import CONTAINERS, gaussian, streams
 
@@ -172,14 +172,14 @@ def test_averages_are_evaluated_and_not_trained(kind, container, stream):
     settings = {"sparse": rows.is_sparse(), "bias": 0.5, "average": 1}
     alone = Learner(Binary(), Projection(), kind(rows.n_features, 1, np.float64, **settings))
     geometry = WithAverage(kind(rows.n_features, 1, np.float64, **settings))
-    both = Learner(Several([Binary()] * 2, [0, 1], 1, Binary()), Steps([Projection(), Step()]), geometry)
+    both = Learner(ExpertVote([Binary()] * 2, [0, 1], 1, Binary()), Steps([Projection(), Step()]), geometry)
     wrong = 0
     for i in range(n):
         wrong += float(stream.y[i] * alone.scores(rows.part(i, i + 1))[0, 0]) <= 0
         alone.learn(rows.part(i, i + 1), stream.y[i : i + 1])
         both.learn(rows.part(i, i + 1), stream.y[i : i + 1])
     assert both.task.state()["outcomes"][:, 0].tolist() == [alone.totals.mistakes, wrong]
-    current, averaged = (model.plain(*model.leaf.mean())[0] for model in models(geometry, 1))
+    current, averaged = (model.plain(*model.leaf.mean())[0] for model in find_members(geometry, 1))
     np.testing.assert_array_equal(current, alone.geometry.weights)
     np.testing.assert_array_equal(averaged, alone.geometry.mean()[0])
     np.testing.assert_array_equal(both.scores(rows)[:, 1], alone.scores(rows)[:, 0])
@@ -195,7 +195,7 @@ def test_experts_on_standardized_rows(task, columns):
     """They equal models trained on rows that the user standardized."""
     stream = gaussian(task, columns)
     X, y = stream.X * 10 + 3, stream.y.astype(int)
-    standing = AutoClassifier().partial_fit(X, y, classes=np.unique(y)).experts_
+    results = AutoClassifier().partial_fit(X, y, classes=np.unique(y)).experts_
     rows = running_standardization(X)
     alone = {
         "SCW, standardized": SCWClassifier(C=0.1),
@@ -204,8 +204,8 @@ def test_experts_on_standardized_rows(task, columns):
     }
     for name, model in alone.items():
         model.partial_fit(rows, y, classes=np.unique(y))
-        coef = standing.coef[standing.names.index(name)]
+        coef = results.coef[results.names.index(name)]
         np.testing.assert_allclose(coef, model.coef_ / X.std(axis=0), rtol=1e-6, atol=1e-9)
         intercept = model.intercept_ - coef @ X.mean(axis=0)
-        np.testing.assert_allclose(standing.intercept[standing.names.index(name)], intercept, rtol=1e-6, atol=1e-8)
-    assert standing.mistakes[standing.names.index("AROW, standardized")] == model.totals_.mistakes
+        np.testing.assert_allclose(results.intercept[results.names.index(name)], intercept, rtol=1e-6, atol=1e-8)
+    assert results.mistakes[results.names.index("AROW, standardized")] == model.totals_.mistakes

@@ -50,7 +50,7 @@ def data(model, seed, n=60, d=6, n_classes=2):
 
 def learned(model):
     """Return weights and records of all models, and the totals."""
-    found = next(getattr(model, name) for name in ("experts_", "sweep_", "averages_") if has(model, name))
+    found = next(getattr(model, name) for name in ("experts_", "grid_", "averages_") if has(model, name))
     numbers = {name: getattr(found, name) for name in ("mistakes", "loss", "squared_loss", "weights")}
     return found, [*found.coef, *found.intercept, *numbers.values()]
 
@@ -88,7 +88,7 @@ def test_each_model_of_a_sweep_is_mixed_as_if_it_were_alone(geometry, n_classes,
     X, y = data(model, 1, n_classes=n_classes)
     shards = cut(X, y, 3)
     scale.fit(model, shards, engine=HERE, epochs=3, mixing=mixing)
-    for C, coef, intercept in zip(SWEEP, model.sweep_.coef, model.sweep_.intercept, strict=True):
+    for C, coef, intercept in zip(SWEEP, model.grid_.coef, model.grid_.intercept, strict=True):
         alone = PassiveAggressiveClassifier(C=C, geometry=geometry)
         scale.fit(alone, shards, engine=HERE, epochs=3, mixing=mixing)
         np.testing.assert_allclose(coef, alone.coef_, rtol=1e-9, atol=1e-12)
@@ -160,10 +160,10 @@ def test_taggers(combine):
     model = SequenceTagger(C=SWEEP, combine=combine, average=True)
     shards = cut(X, y, 3)
     scale.fit(model, shards, engine=HERE, epochs=2, mixing="uniform")
-    for C, coef in zip(SWEEP, model.sweep_.coef, strict=True):
+    for C, coef in zip(SWEEP, model.grid_.coef, strict=True):
         alone = scale.fit(SequenceTagger(C=C, average=True), shards, engine=HERE, epochs=2, mixing="uniform")
         np.testing.assert_allclose(coef, alone.coef_, rtol=1e-9, atol=1e-12)
-    assert model.sweep_.cost.sum() == sum(one.lost for one in model.model_outcomes_)
+    assert model.grid_.cost.sum() == sum(one.lost for one in model.model_outcomes_)
     assert model.score(X, y) > 0.8
 
 

@@ -74,12 +74,12 @@ def test_results_of_each_model(model):
     numbers = "Regressor" in type(model).__name__
     for k in range(30):
         model.learn_one({f"f{k % 7}": 1.0, "g": k % 3}, k % 4 if numbers else "yn"[k % 2])
-    standing = next(getattr(model, name) for name in ("experts_", "sweep_", "averages_") if has(model, name))
+    results = next(getattr(model, name) for name in ("experts_", "grid_", "averages_") if has(model, name))
     found = model.model_outcomes_
-    assert [one.name for one in found] == standing.names == model.models_
-    assert [one.lost for one in found] == (standing.loss if numbers else standing.mistakes).tolist()
-    assert [one.vote for one in found] == standing.weights.tolist()
-    assert [one.leads for one in found].index(True) == standing.leader
+    assert [one.name for one in found] == results.names == model.models_
+    assert [one.lost for one in found] == (results.loss if numbers else results.mistakes).tolist()
+    assert [one.vote for one in found] == results.weights.tolist()
+    assert [one.leads for one in found].index(True) == results.leader
 
 
 def has(model, name):
@@ -108,7 +108,7 @@ def test_taggers():
     assert tagger.task == "tag"
     assert tagger.models_ == ["C=0.1", "C=1"]
     tagger.partial_fit(X, y)
-    assert [one.lost for one in tagger.model_outcomes_] == tagger.sweep_.cost.tolist()
+    assert [one.lost for one in tagger.model_outcomes_] == tagger.grid_.cost.tolist()
     names = tagger.names_one(X[0])
     assert set(names) <= set(tagger.feature_names_)
     assert all(map(tagger.knows, names))

@@ -10,12 +10,12 @@ from scipy import sparse
 
 import onmargin
 from onmargin import stream
-from onmargin._core.several.tasks import Several
+from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.text.names import Hashed, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Text
 from onmargin.features import RecordFeatures
-from onmargin.models.several import models
+from onmargin.models.ensemble import find_members
 from tests.stream.cases import BY_ROW, CASES, Case, learned, state
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -73,9 +73,9 @@ def taught(model, X, y):
 def weights(model):
     """Return weights and intercepts, of all models if there are several."""
     learner = model._learner
-    if not isinstance(learner.task, Several):
+    if not isinstance(learner.task, ExpertVote):
         return learner.geometry.mean()
-    linear = [one for one in models(learner.geometry, learner.task.width) if not one.curved]
+    linear = [one for one in find_members(learner.geometry, learner.task.width) if not one.curved]
     return [array for one in linear for array in one.plain(*one.leaf.mean())]
 
 

@@ -53,8 +53,8 @@ def test_weights_by_feature(case):
     label = model.classes_[1] if case.name in LABELLED else None
     weights = model.weights(label)
     if getattr(model, "combine", "hedge") == "leader" and getattr(model, "experts_", None) is not None:
-        standing = model.experts_
-        if standing.names[standing.leader] in LEVELS:  # which have no weights, and predict alone
+        results = model.experts_
+        if results.names[results.leader] in LEVELS:  # which have no weights, and predict alone
             assert weights == {}
             return
     assert 0 < len(weights) <= model.n_features_

@@ -56,7 +56,7 @@ def test_linear_experts_learn_from_categories_as_from_columns_of_indicators():
     of_dicts = stream.AutoClassifier(experts="linear").learn_many(values, labels.astype(int).tolist())
     of_rows = onmargin.AutoClassifier(experts="linear").partial_fit(indicators, labels)
     both = (model.experts_ for model in (of_dicts, of_rows))
-    one, other = (dict(zip(standing.names, standing.mistakes, strict=True)) for standing in both)
+    one, other = (dict(zip(results.names, results.mistakes, strict=True)) for results in both)
     standardized = [name for name in other if "standardized" in name]
     assert sum(map(one.get, standardized)) <= 1.1 * sum(map(other.get, standardized))
     assert of_dicts.totals_.mistakes <= 1.05 * of_rows.totals_.mistakes

@@ -91,7 +91,7 @@ class Run:
         if self.learner is None:
             return []
         model = self.learner.model
-        standing, labels = getattr(model, "experts_", None), list(getattr(model, "classes_", []))
+        results, labels = getattr(model, "experts_", None), list(getattr(model, "classes_", []))
         found = []
         if len(labels) == 1:
             found.append(
@@ -101,9 +101,9 @@ class Run:
         twins = _differ_in_case(labels)
         if twins:
             found.append(f"the labels {twins[0]!r} and {twins[1]!r} differ only in case, and are two classes")
-        if standing is not None and _forgets(standing):
+        if results is not None and _forgets(results):
             found.append(
-                f"{standing.names[standing.leader]!r} leads, which follows the last examples: the model is for those "
+                f"{results.names[results.leader]!r} leads, which follows the last examples: the model is for those "
                 "that come next in this order. For examples from all of the files train with --shuffle"
             )
         return found
@@ -133,13 +133,13 @@ def _differ_in_case(labels: list[Any]) -> list[str]:
     return next((same for same in by_word.values() if len(same) > 1), [])
 
 
-def _forgets(standing: Any) -> bool:
+def _forgets(results: Any) -> bool:
     """Return whether the leading expert forgets, and does not lead by chance."""
-    if not standing.forgets[standing.leader]:
+    if not results.forgets[results.leader]:
         return False
-    if standing.judged != "mistakes":
+    if results.judged != "mistakes":
         return True
-    least, other = standing.lost[standing.leader], standing.lost[~standing.forgets].min(initial=np.inf)
+    least, other = results.lost[results.leader], results.lost[~results.forgets].min(initial=np.inf)
     # The variance of the difference of two numbers of mistakes is at most their sum.
     return bool(other - least > np.sqrt(least + other))
 

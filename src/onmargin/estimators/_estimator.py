@@ -30,10 +30,10 @@ from onmargin.estimators._checks import is_vector, live, table_remedy, target_re
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, UnsoundRowError, Vector, as_rows
 from onmargin.models.compatible import several
+from onmargin.models.expert_results import ModelOutcome
 from onmargin.models.options import CONSTANTS, check_options, declared, option
 from onmargin.models.plan import ROUNDS_TO_DIFFER, Model, Plan, Shape, check_begun
 from onmargin.models.rules import FLAG, N_JOBS, NONE, Instance, Number
-from onmargin.models.standing import ModelOutcome
 
 # What scikit-learn's validation accepts: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from onmargin.models.expert_results import ExpertResults
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.kernels import Linear
 from onmargin.models.second_order import gaussians
-from onmargin.models.standing import Standing
 
 
 def _supports(estimator: Any) -> KernelLearner:
@@ -67,34 +67,34 @@ def dual_coef_(self: Any) -> NDArray[np.float64]:
     return coefficients_of_supports(self)
 
 
-def _standing(estimator: Any) -> Standing:
+def _expert_results(estimator: Any) -> ExpertResults:
     estimator._fitted()
-    found: Standing = estimator._model.standing(estimator.plan())
+    found: ExpertResults = estimator._model.expert_results(estimator.plan())
     return found.with_coef(np.ravel) if estimator._flat else found
 
 
 @property  # type: ignore[misc]
-def sweep_(self: Any) -> Standing:
+def grid_(self: Any) -> ExpertResults:
     """Mistakes, losses and weights of the models of all values of C."""
     if self.average == "best":
         raise AttributeError("there is one value of C only")
-    found = _standing(self)
+    found = _expert_results(self)
     self._model.warn_if_alike()
     return found
 
 
 @property  # type: ignore[misc]
-def averages_(self: Any) -> Standing:
+def averages_(self: Any) -> ExpertResults:
     """Mistakes and losses of the current and of the averaged weights."""
     if self.average != "best":
         raise AttributeError("there is nothing to compare: averages_ needs average='best'")
-    return _standing(self)
+    return _expert_results(self)
 
 
 @property  # type: ignore[misc]
-def experts_(self: Any) -> Standing:
+def experts_(self: Any) -> ExpertResults:
     """Names, losses and votes of the experts."""
-    return _standing(self)
+    return _expert_results(self)
 
 
 @property  # type: ignore[misc]

@@ -38,7 +38,7 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
 
     Attributes
     ----------
-    experts_ : Standing
+    experts_ : ExpertResults
         Names, mistakes, losses, votes and coefficients of the experts, and which one leads.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights of the best linear expert, for features in their original units. With ``combine="leader"`` they are
@@ -120,7 +120,7 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
 
     Attributes
     ----------
-    experts_ : Standing
+    experts_ : ExpertResults
         Names, losses, weights and coefficients of the experts, and which one leads.
     coef_ : ndarray of shape (n_features,)
         Weights of the best expert that has feature weights, for features in their original units. With

@@ -35,7 +35,7 @@ class SCWClassifier(ClassifierMixin, LinearClassifier, SCWClassifierOptions):  #
 
     Attributes
     ----------
-    averages_ : Standing
+    averages_ : ExpertResults
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     confidence_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Variance of each weight: 1 at the start, smaller for weights that are known better. Without `forgetting` a
@@ -104,7 +104,7 @@ class NHERDClassifier(ClassifierMixin, LinearClassifier, NHERDClassifierOptions)
 
     Attributes
     ----------
-    averages_ : Standing
+    averages_ : ExpertResults
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     confidence_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Variance of each weight: 1 at the start, smaller for weights that are known better. Without `forgetting` a

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sklearn.base import RegressorMixin
 
 from onmargin.estimators._linear_regressor import LinearRegressor
-from onmargin.estimators._shown import averages_, dual_coef_, n_support_, support_, support_vectors_, sweep_
+from onmargin.estimators._shown import averages_, dual_coef_, grid_, n_support_, support_, support_vectors_
 from onmargin.models.described import described
 from onmargin.models.options import option
 from onmargin.models.passive_aggressive import RegressorOptions
@@ -42,10 +42,10 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptio
 
     Attributes
     ----------
-    sweep_ : Standing
+    grid_ : ExpertResults
         With several values of C: mistakes, losses, weight and coefficients of each model; ``coef_`` is that of the
         leader.
-    averages_ : Standing
+    averages_ : ExpertResults
         With ``average="best"``: losses and coefficients of the current and of the averaged weights.
     support_ : ndarray of shape (n_support,)
         With a kernel: indices of the supports among the rows of all calls.
@@ -96,5 +96,5 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptio
     selection: str = option("cyclic", Word("cyclic", "largest"))
     max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
 
-    sweep_, averages_ = sweep_, averages_
+    grid_, averages_ = grid_, averages_
     support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_

@@ -36,7 +36,7 @@ class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions): 
 
     Attributes
     ----------
-    averages_ : Standing
+    averages_ : ExpertResults
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     confidence_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Variance of each weight: 1 at the start, smaller for weights that are known better. Without `forgetting` a
@@ -98,7 +98,7 @@ class AROWRegressor(RegressorMixin, LinearRegressor, AROWRegressorOptions):  # t
 
     Attributes
     ----------
-    averages_ : Standing
+    averages_ : ExpertResults
         With ``average="best"``: losses and coefficients of the current and of the averaged weights.
     confidence_ : ndarray of shape (n_features,)
         Variance of each weight: 1 at the start, smaller for weights that are known better. Without `forgetting` a

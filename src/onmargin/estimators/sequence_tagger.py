@@ -20,10 +20,10 @@ from onmargin.estimators._estimator import max_iter, tol
 from onmargin.estimators._sequences import TokenRows, read_labels, read_named
 from onmargin.features.records import RecordFeatures
 from onmargin.learner import Vector
-from onmargin.models.chain import Chain, ChainStanding, transition_coef_of, transitions_of
+from onmargin.models.chain import Chain, ChainResults, transition_coef_of, transitions_of
 from onmargin.models.described import described
+from onmargin.models.ensemble import grid, names_of
 from onmargin.models.rules import Number
-from onmargin.models.several import grid, names_of
 
 
 @described
@@ -75,7 +75,7 @@ class SequenceTagger(ChainLearner):
         Names of the `transition_features`. Not available if X was a matrix.
     temperature_ : float
         Temperature of `predict_marginals`. Only available after `calibrate`.
-    sweep_ : ChainStanding
+    grid_ : ChainResults
         With several values of C: mistakes, losses, cost, vote and weights of each chain; ``coef_`` and the other
         attributes are those of the leader.
     feature_names_ : list of str
@@ -546,9 +546,11 @@ class SequenceTagger(ChainLearner):
         return self.plan().names
 
     @property
-    def sweep_(self) -> ChainStanding:
+    def grid_(self) -> ChainResults:
         """Mistakes, losses, costs and weights of the chains of all values of C."""
         model = self._chain().model
         model.warn_if_alike()
         fixed = model.fixed
-        return self._chain().standing(names_of(grid(self.C) if fixed is None else fixed["C"]), self.n_features_in_)
+        return self._chain().expert_results(
+            names_of(grid(self.C) if fixed is None else fixed["C"]), self.n_features_in_
+        )

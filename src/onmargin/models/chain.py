@@ -14,8 +14,8 @@ from onmargin._core import rounds
 from onmargin._core.geometries.chain import EdgePaths, Paths
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.rows import Rows
-from onmargin._core.several.geometries import SeveralPaths
-from onmargin._core.several.sequences import SeveralSequences
+from onmargin._core.several.geometries import ExpertPaths
+from onmargin._core.several.sequences import SequenceVote
 from onmargin._core.tasks.sequence import Sequence as Labeling
 from onmargin._core.tasks.sequence import decode, decode_best, marginals
 from onmargin._core.tasks.task import Task
@@ -25,12 +25,12 @@ from onmargin.models import options as shared
 from onmargin.models.columns import Places, intercept_value, label_columns
 from onmargin.models.compatible import several
 from onmargin.models.costs import token_cost
+from onmargin.models.ensemble import Kind, grid, names_of
+from onmargin.models.expert_results import ExpertResults, read_results
 from onmargin.models.experts import Ensemble, Expert, Experts, same_task
 from onmargin.models.options import option
 from onmargin.models.plan import Labels, Model, Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Character, Number, Numbers, Strings, Word
-from onmargin.models.several import Kind, grid, names_of
-from onmargin.models.standing import Standing, standing
 from onmargin.models.updates import RIVALS, projection
 
 # Number of tokens scored, and of pairs of labels compared, between two checks for signals.
@@ -137,21 +137,21 @@ def _weights(options: TaggerOptions, average: int) -> Callable[[Shape, Kind | No
 
 
 def _chains(kinds: Sequence[Kind], n_columns: int, make: Callable[[Kind, int], Any], *, sparse: bool) -> Geometry:
-    return SeveralPaths([make(kind, n_columns) for kind in kinds])
+    return ExpertPaths([make(kind, n_columns) for kind in kinds])
 
 
 def _labelings(
     geometry: Geometry, tasks: Sequence[Task], judge: Any, before: Task, *, width: int, hedge: bool, by_loss: bool
 ) -> Task:
     """Return the task of chains side by side; votes are weighted as by the one before, if there was any."""
-    task = SeveralSequences(judge, len(tasks), hedge=hedge)
-    if isinstance(before, SeveralSequences):
+    task = SequenceVote(judge, len(tasks), hedge=hedge)
+    if isinstance(before, SequenceVote):
         task.__setstate__(before.state())
     return task
 
 
 @dataclass(frozen=True, repr=False)
-class ChainStanding(Standing):
+class ChainResults(ExpertResults):
     """Results of taggers that learned side by side; the loss of a model is the cost of its labelings.
 
     Attributes
@@ -288,16 +288,16 @@ class Chain:
         )
         return votes
 
-    def standing(self, names: list[str], n_features: int) -> ChainStanding:
+    def expert_results(self, names: list[str], n_features: int) -> ChainResults:
         """Return the results of chains side by side, with the weights of the first `n_features` features."""
         combined = self.combined
         if combined is None:
             raise AttributeError("there is only one model")
-        found = standing(self.model.learner, names, [False] * len(names)).with_coef(
+        found = read_results(self.model.learner, names, [False] * len(names)).with_coef(
             lambda weights: weights[:, :n_features]
         )
         chains = self.geometry.leaves()
-        return ChainStanding(
+        return ChainResults(
             **vars(found) | {"judged": "cost"},
             cost=combined.losses(),
             transitions=[transitions_of(chain) for chain in chains],

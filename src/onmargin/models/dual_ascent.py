@@ -19,11 +19,11 @@ from onmargin.learner import Learner, Offsets, Vector, as_rows, matrix_of
 from onmargin.models import options as shared
 from onmargin.models import quasi_additive
 from onmargin.models import weights as kernels
+from onmargin.models.ensemble import Kind
 from onmargin.models.links import link, norm
 from onmargin.models.options import option
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Number
-from onmargin.models.several import Kind
 
 WHOLE = Number(1, 2**62, whole=True)
 

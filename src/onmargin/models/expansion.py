@@ -11,10 +11,10 @@ from onmargin._core.geometries.kernel import Budgeted, Expansion, Forgetron, Old
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
 from onmargin.models.columns import intercept_value
+from onmargin.models.ensemble import Kind
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.kernels import Custom, Gaussian, Kernel, Linear, Polynomial, Sigmoid, Supports
 from onmargin.models.plan import Shape
-from onmargin.models.several import Kind
 
 # gamma, coef0, degree -> the kernel
 KERNELS: dict[str, Callable[[float, float, int], Kernel | None]] = {

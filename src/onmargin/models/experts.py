@@ -23,7 +23,7 @@ from onmargin._core.geometries.widened import Widened
 from onmargin._core.several.steps import Projections, Steps
 from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Residual, Step
 from onmargin._core.tasks.task import Binary, Indicators, OneVsRest, Softmax, Task
-from onmargin.models.several import Kind, combination, joined, packed_columns, side_by_side, with_average
+from onmargin.models.ensemble import Kind, combination, joined, packed_columns, side_by_side, with_average
 
 # Number of random Fourier features of a curved expert.
 WAVES = 200

@@ -6,9 +6,9 @@ from typing import Any
 from onmargin._core.geometries.diagonal import Adaptive, Diagonal, Normalized
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin.models.columns import intercept_value
+from onmargin.models.ensemble import Kind, averaging, grid
 from onmargin.models.experts import Ensemble, Expert, Experts, same_task
 from onmargin.models.plan import Shape
-from onmargin.models.several import Kind, averaging, grid
 from onmargin.models.updates import projection
 
 METRICS: dict[str, type[Diagonal]] = {"adaptive": Adaptive, "normalized": Normalized}

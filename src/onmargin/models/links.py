@@ -7,10 +7,10 @@ import numpy as np
 
 from onmargin._core.geometries.additive import Balanced, Entropic, PNorm
 from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin.models.ensemble import Kind
 from onmargin.models.options import option
 from onmargin.models.plan import Shape
 from onmargin.models.rules import NONE, Number
-from onmargin.models.several import Kind
 
 LINKS = ("euclidean", "entropic", "pnorm")
 

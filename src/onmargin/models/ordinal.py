@@ -12,10 +12,10 @@ from onmargin._core.tasks.trial import Ordinal
 from onmargin.errors import ParameterError
 from onmargin.models import options as shared
 from onmargin.models.compatible import TRIALS
+from onmargin.models.ensemble import Kind, averaging
 from onmargin.models.options import option, optional
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import Labels, Number, Word
-from onmargin.models.several import Kind, averaging
 from onmargin.models.updates import TRIALS as UPDATES
 
 Rank = str | int | float

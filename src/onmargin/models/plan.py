@@ -15,8 +15,8 @@ from onmargin._core.calibration import Calibration
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.geometries.standardized import StandardizedEntries
 from onmargin._core.rows import Rows
-from onmargin._core.several.geometries import SeveralPaths, SideBySide
-from onmargin._core.several.tasks import Several
+from onmargin._core.several.geometries import ExpertPaths, SideBySide
+from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
 from onmargin._parts import Part, take_apart
@@ -24,10 +24,17 @@ from onmargin._warnings import warn_caller
 from onmargin.errors import ParameterError
 from onmargin.learner import Decode, Learner
 from onmargin.models.columns import Places, class_columns
+from onmargin.models.ensemble import Kind, find_members, keep_best, keep_some, recombined
+from onmargin.models.expert_results import (
+    ExpertResults,
+    ModelOutcome,
+    leading_linear,
+    leading_weights,
+    outcomes,
+    read_results,
+)
 from onmargin.models.experts import Ensemble, Expert, kinds_of, steps_of
 from onmargin.models.rules import Number
-from onmargin.models.several import Kind, keep_best, keep_some, models, recombined
-from onmargin.models.standing import ModelOutcome, Standing, leading_linear, leading_weights, outcomes, standing
 
 Labels = Sequence[Any] | NDArray[Any]
 # Rounds after which models with different C are expected to differ.
@@ -304,10 +311,10 @@ class Model(Part):
             self.learner.geometry = recombined(self.learner.geometry, known if known > 2 else 1, mixing)
 
     @property
-    def combined(self) -> Several | None:
+    def combined(self) -> ExpertVote | None:
         """The task that combines models side by side, if there are any."""
         task = self.learner.task
-        return task if isinstance(task, Several) else None
+        return task if isinstance(task, ExpertVote) else None
 
     @property
     def judge(self) -> Task:
@@ -362,18 +369,18 @@ class Model(Part):
         return leading_linear(combined, self.learner.geometry).filling()
 
     def outcomes(self, plan: Plan) -> list[ModelOutcome]:
-        """Return the outcome of each model trained side by side, named as by `standing`; empty for one model."""
+        """Return the outcome of each model trained side by side, named as by `expert_results`; empty for one model."""
         combined = self.combined
         experts = self.experts(getattr(self, "plan", plan))
         return [] if combined is None else outcomes(combined, [expert.name for expert in experts])
 
-    def standing(self, plan: Plan) -> Standing:
+    def expert_results(self, plan: Plan) -> ExpertResults:
         """Return the results of models side by side, with the names of the last plan they were trained with."""
         plan = getattr(self, "plan", plan)
         if self.combined is None:
             raise AttributeError("there is only one model")
         experts = self.experts(plan)
-        return standing(self.learner, [expert.name for expert in experts], [expert.forgets for expert in experts])
+        return read_results(self.learner, [expert.name for expert in experts], [expert.forgets for expert in experts])
 
     @property
     def is_table(self) -> bool:
@@ -415,7 +422,7 @@ class Model(Part):
         if not self.in_order and not (long and self.first_rows is not None and begins_with(X, self.first_rows)):
             return
         leader = self.experts(plan)[combined.leader]
-        forgot = leader.forgets and models(self.learner.geometry, combined.width)[combined.leader].forgot
+        forgot = leader.forgets and find_members(self.learner.geometry, combined.width)[combined.leader].forgot
         if forgot and "drift" in plan.fixed:
             self.warned = True
             warn_caller(
@@ -490,7 +497,7 @@ def _sizes(geometry: Geometry) -> tuple[Any, ...]:
 
 def _inner(geometry: Geometry) -> Iterator[Geometry]:
     """Yield the geometries that one is made of; pairs of pairs, which may be nested in any way, by their leaves."""
-    if isinstance(geometry, SideBySide | SeveralPaths):
+    if isinstance(geometry, SideBySide | ExpertPaths):
         yield from geometry.leaves()
     else:
         yield from (part for part in take_apart(geometry).arguments if isinstance(part, Geometry))

@@ -15,11 +15,11 @@ from onmargin._core.tasks.task import Structured
 from onmargin.learner import Learner, Vector
 from onmargin.models import compatible
 from onmargin.models import options as shared
+from onmargin.models.ensemble import Kind, averaging
 from onmargin.models.joint_features import Features
 from onmargin.models.options import option, required
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import Number, Word
-from onmargin.models.several import Kind, averaging
 from onmargin.models.structure_checks import Inspector, StructureModel, cost_of
 from onmargin.models.updates import projection
 

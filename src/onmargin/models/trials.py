@@ -20,12 +20,12 @@ from onmargin.models import compatible
 from onmargin.models import options as shared
 from onmargin.models.columns import intercept_value
 from onmargin.models.costs import check_cost
+from onmargin.models.ensemble import Kind, averaging
 from onmargin.models.links import sized_by
 from onmargin.models.options import option, optional
 from onmargin.models.phi import Foresee
 from onmargin.models.plan import Labels, Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Member, Number, Word
-from onmargin.models.several import Kind, averaging
 from onmargin.models.updates import ROW_PAIRS, SIMPLEX_TRIALS, TRIALS
 
 

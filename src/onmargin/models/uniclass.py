@@ -17,11 +17,11 @@ from onmargin._core.geometries.linked_center import PNormCenter, SimplexCenter
 from onmargin._core.steps.step import Optimal
 from onmargin._core.tasks.task import Uniclass
 from onmargin.learner import Learner
+from onmargin.models.ensemble import Kind
 from onmargin.models.links import default_p, norm, sized_by
 from onmargin.models.options import option, optional
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import FLAG, Number, Word
-from onmargin.models.several import Kind
 from onmargin.models.updates import projection
 from onmargin.models.weights import (
     budget,

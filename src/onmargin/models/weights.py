@@ -8,12 +8,12 @@ from typing import Any
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.steps.step import Optimal, Step
 from onmargin.learner import Learner
+from onmargin.models.ensemble import Kind, averaging
 from onmargin.models.linear import GEOMETRIES, METRICS, alternatives, swept, weights
 from onmargin.models.links import link
 from onmargin.models.options import option, optional
 from onmargin.models.plan import Shape
 from onmargin.models.rules import Member, Number, Word
-from onmargin.models.several import Kind, averaging
 
 # What a kernel and its budget are made with: none of it can change once something was learned.
 KERNEL_OPTIONS = ("kernel", "gamma", "degree", "coef0", "budget", "budget_policy")

@@ -50,9 +50,9 @@ from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.ridge import Ridge
 from onmargin._core.geometries.trials import Thresholds
-from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAverage
+from onmargin._core.several.geometries import ExpertPaths, SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
-from onmargin._core.several.tasks import Several
+from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.text.words import Frequencies
 from onmargin._parts import put_together, take_apart
 
@@ -126,7 +126,7 @@ MIXINGS: dict[str, Callable[[Epoch], float]] = {
 
 def holders(geometry: Geometry) -> list[Any]:
     """Return the geometries that hold the weights: the geometry itself, or those of models side by side."""
-    if isinstance(geometry, SideBySide | SeveralPaths):
+    if isinstance(geometry, SideBySide | ExpertPaths):
         return [holder for leaf in geometry.leaves() for holder in holders(leaf)]
     return [geometry.inner] if isinstance(geometry, WithAverage | Featureless) else [geometry]
 
@@ -173,7 +173,7 @@ class Learned:
             tallies["class_counts_"] = _counts(model)
         if (frequencies := getattr(model, "_frequencies", None)) is not None:
             tallies |= {"documents": np.array([frequencies.documents]), "frequencies": frequencies.counts.copy()}
-        votes = learner.task.state() if isinstance(learner.task, Several) else {}
+        votes = learner.task.state() if isinstance(learner.task, ExpertVote) else {}
         calibration = learner._totals.calibration
         return Learned(
             [Weights.of(holder) for holder in holders(learner.geometry)],
@@ -509,7 +509,7 @@ class Mixture:
                 self._votes[name] = self._votes[name] + (value - start.votes[name])
 
 
-def combined_votes(task: Several, state: dict[str, Any]) -> dict[str, Any]:
+def combined_votes(task: ExpertVote, state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a task with these sums: the votes of AdaHedge after these losses, and its gap."""
     lost = state["weighted"]
     state = {name: value for name, value in state.items() if name not in _NOT_SUMS}

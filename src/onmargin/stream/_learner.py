@@ -13,8 +13,8 @@ from onmargin._core.stream import check_weight
 from onmargin._core.text.names import Names
 from onmargin.errors import ExampleError
 from onmargin.learner import Totals
+from onmargin.models.expert_results import ExpertResults, ModelOutcome
 from onmargin.models.rules import Number
-from onmargin.models.standing import ModelOutcome, Standing
 from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import check_lengths, each, is_vector
 from onmargin.stream._state import StreamState
@@ -308,11 +308,11 @@ class StreamLearner(StreamState):
         """Name, loss and vote of each model trained side by side, and whether it leads."""
         return self._model.outcomes(self.plan()) if "_model" in vars(self) else []
 
-    def _standing(self) -> Standing:
+    def _expert_results(self) -> ExpertResults:
         if "_model" not in vars(self):
             several = self.plan().ensemble is not None
             raise AttributeError("nothing was learned yet" if several else "there is only one model")
-        return self._model.standing(self.plan()).with_coef(lambda weights: weights[:, : self.n_features_])
+        return self._model.expert_results(self.plan()).with_coef(lambda weights: weights[:, : self.n_features_])
 
     @property
     def feature_names_(self) -> list[str] | None:

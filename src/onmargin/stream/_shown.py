@@ -2,33 +2,33 @@
 
 from typing import Any
 
-from onmargin.models.standing import Standing
+from onmargin.models.expert_results import ExpertResults
 
 
 @property  # type: ignore[misc]
-def sweep_(self: Any) -> Standing:
+def grid_(self: Any) -> ExpertResults:
     """Mistakes, losses and weights of the models of all values of C."""
     if self.average == "best":
         raise AttributeError("there is one value of C only")
-    standing: Standing = self._standing()
+    found: ExpertResults = self._expert_results()
     self._model.warn_if_alike()
-    return standing
+    return found
 
 
 @property  # type: ignore[misc]
-def averages_(self: Any) -> Standing:
+def averages_(self: Any) -> ExpertResults:
     """Mistakes and losses of the current and of the averaged weights."""
     if self.average != "best":
         raise AttributeError("there is nothing to compare: averages_ needs average='best'")
-    standing: Standing = self._standing()
-    return standing
+    found: ExpertResults = self._expert_results()
+    return found
 
 
 @property  # type: ignore[misc]
-def experts_(self: Any) -> Standing:
+def experts_(self: Any) -> ExpertResults:
     """Names, losses and votes of the experts."""
-    standing: Standing = self._standing()
-    return standing
+    found: ExpertResults = self._expert_results()
+    return found
 
 
 @property  # type: ignore[misc]

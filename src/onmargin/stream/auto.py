@@ -26,7 +26,7 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
 
     Attributes
     ----------
-    experts_ : Standing
+    experts_ : ExpertResults
         Names, mistakes, losses, votes and weights of the experts, and which one leads.
     totals_ : Totals
         Rounds, and mistakes and losses of the prediction so far. Updates are rounds in which some expert was updated;
@@ -81,7 +81,7 @@ class AutoRegressor(LinearRegressor, AutoRegressorOptions):
 
     Attributes
     ----------
-    experts_ : Standing
+    experts_ : ExpertResults
         Names, losses, weights in the mean and feature weights of the experts, and which one leads.
     totals_ : Totals
         Rounds and absolute errors of the prediction so far. Updates are rounds in which some expert was updated; the

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from onmargin.models.described import described
 from onmargin.models.passive_aggressive import ClassifierOptions
 from onmargin.stream._linear_classifier import LinearClassifier
-from onmargin.stream._shown import averages_, sweep_
+from onmargin.stream._shown import averages_, grid_
 
 
 @described
@@ -26,9 +26,9 @@ class PassiveAggressiveClassifier(LinearClassifier, ClassifierOptions):
 
     Attributes
     ----------
-    sweep_ : Standing
+    grid_ : ExpertResults
         With several values of C: mistakes, losses, votes and weights of each model, and which one leads.
-    averages_ : Standing
+    averages_ : ExpertResults
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     totals_ : Totals
         Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the current weights, not of
@@ -63,4 +63,4 @@ class PassiveAggressiveClassifier(LinearClassifier, ClassifierOptions):
     {'cheap': 0.41, 'lunch': -0.31}
     """
 
-    sweep_, averages_ = sweep_, averages_
+    grid_, averages_ = grid_, averages_

@@ -18,7 +18,7 @@ class SCWClassifier(LinearClassifier, SCWClassifierOptions):
 
     Attributes
     ----------
-    averages_ : Standing
+    averages_ : ExpertResults
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far, of the current weights.
@@ -55,7 +55,7 @@ class NHERDClassifier(LinearClassifier, NHERDClassifierOptions):
 
     Attributes
     ----------
-    averages_ : Standing
+    averages_ : ExpertResults
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far, of the current weights.

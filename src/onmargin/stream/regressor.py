@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from onmargin.models.described import described
 from onmargin.models.passive_aggressive import RegressorOptions
 from onmargin.stream._linear_regressor import LinearRegressor
-from onmargin.stream._shown import averages_, sweep_
+from onmargin.stream._shown import averages_, grid_
 
 
 @described
@@ -26,9 +26,9 @@ class PassiveAggressiveRegressor(LinearRegressor, RegressorOptions):
 
     Attributes
     ----------
-    sweep_ : Standing
+    grid_ : ExpertResults
         With several values of C: losses, votes and weights of each model, and which one leads.
-    averages_ : Standing
+    averages_ : ExpertResults
         With ``average="best"``: losses and coefficients of the current and of the averaged weights.
     totals_ : Totals
         Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the current weights, not of
@@ -61,4 +61,4 @@ class PassiveAggressiveRegressor(LinearRegressor, RegressorOptions):
     2.0
     """
 
-    sweep_, averages_ = sweep_, averages_
+    grid_, averages_ = grid_, averages_

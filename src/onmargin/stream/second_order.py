@@ -19,7 +19,7 @@ class AROWClassifier(LinearClassifier, AROWClassifierOptions):
 
     Attributes
     ----------
-    averages_ : Standing
+    averages_ : ExpertResults
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far, of the current weights.
@@ -56,7 +56,7 @@ class AROWRegressor(LinearRegressor, AROWRegressorOptions):
 
     Attributes
     ----------
-    averages_ : Standing
+    averages_ : ExpertResults
         With ``average="best"``: losses and coefficients of the current and of the averaged weights.
     totals_ : Totals
         Rounds, mistakes (targets outside the tube), updates and losses so far, of the current weights.

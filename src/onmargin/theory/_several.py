@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from onmargin._core.several.sequences import SeveralSequences
-from onmargin._core.several.tasks import Several
+from onmargin._core.several.sequences import SequenceVote
+from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Regression
 from onmargin.learner import Learner, Totals
 from onmargin.reference.hedge import tempered
@@ -19,9 +19,9 @@ JUDGES = (Binary, Multiclass, OneVsRest, Regression)  # tasks whose mistakes or 
 def check_several(run: Any) -> None:
     """Raise NoTheorem for several models whose combination has no regret bound of this kind."""
     learner, task = run._learner, run._learner.task
-    if isinstance(task, SeveralSequences):
-        raise NoTheorem("certify has no theorem for several taggers at once: their regret_bound is in sweep_")
-    if type(learner) is not Learner or type(task) is not Several or type(task.judge) not in JUDGES:
+    if isinstance(task, SequenceVote):
+        raise NoTheorem("certify has no theorem for several taggers at once: their regret_bound is in grid_")
+    if type(learner) is not Learner or type(task) is not ExpertVote or type(task.judge) not in JUDGES:
         kinds = ", ".join(type(part).__name__ for part in (learner, task, task.judge))
         raise NoTheorem(f"no theorem covers {type(run).__name__}: none is known for {kinds}")
     if not task.hedge:
@@ -36,7 +36,7 @@ def check_several(run: Any) -> None:
         )
 
 
-def _no_outliers(task: Several, y: Any) -> list[Condition]:
+def _no_outliers(task: ExpertVote, y: Any) -> list[Condition]:
     """Return the condition of no outliers, if the task clips them: the bound covers the clipped targets only."""
     if not task.tempered:
         return []
@@ -83,5 +83,5 @@ def certify_several(
         has_dual=False,
         tolerance=1e-9,
         _bound_of=bound_of,
-        compared_with=f"the best of its models, {run._model.standing(run.plan()).names[best]}",
+        compared_with=f"the best of its models, {run._model.expert_results(run.plan()).names[best]}",
     )

@@ -294,7 +294,7 @@ cdef class GeometryList:
         return squares if self.rest is None else squares + self.rest.move(own + 1)
 
 
-cdef class SeveralPaths(Geometry):
+cdef class ExpertPaths(Geometry):
     """Chains of several models over the same rows and labels, each with its own weights and rivals.
 
     The scores of a trial are those of the first model, row by row, then those of the next. A task finds the round of

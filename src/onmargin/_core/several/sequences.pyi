@@ -4,10 +4,10 @@ from typing import Any, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.several.tasks import Several
+from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.tasks.sequence import Sequence
 
-class SeveralSequences(Several):
+class SequenceVote(ExpertVote):
     def __init__(self, judge: Sequence, n: int, *, hedge: bool = False) -> None: ...
     def judged_by(self) -> str: ...
     def state(self) -> dict[str, Any]: ...

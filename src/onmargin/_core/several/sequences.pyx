@@ -12,7 +12,7 @@ from libc.string cimport memset
 from onmargin._core.round cimport Round
 from onmargin._core.rows cimport address
 from onmargin._core.several.task_list cimport clear
-from onmargin._core.several.tasks cimport Several
+from onmargin._core.several.tasks cimport ExpertVote
 from onmargin._core.several.votes cimport COST
 from onmargin._core.tasks.sequence cimport Sequence
 
@@ -24,7 +24,7 @@ cdef inline void vote_for_path(const int32_t* path, const Round* r, double weigh
         votes[i * r.sequence.stride + path[i]] += weight
 
 
-cdef class SeveralSequences(Several):
+cdef class SequenceVote(ExpertVote):
     """n models with the same task; the loss of a model is the cost of its labeling, times the weight of the sequence.
 
     With `hedge`, every model votes for its label of each token. The votes are the scores of a chain whose transitions

@@ -11,7 +11,7 @@ from onmargin._core.several.units cimport Units
 from onmargin._core.tasks.task cimport Task
 
 
-cdef class Several(Task):
+cdef class ExpertVote(Task):
     cdef readonly tuple tasks
     cdef readonly object places
     cdef readonly Py_ssize_t width

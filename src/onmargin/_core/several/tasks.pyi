@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core.tasks.task import Task
 
-class Several(Task):
+class ExpertVote(Task):
     def __init__(
         self,
         tasks: Many[Task],

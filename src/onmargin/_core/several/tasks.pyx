@@ -25,7 +25,7 @@ cdef double MOST_BEHIND = 10
 cdef double FIRST_OF_TWO = -1
 
 
-cdef class Several(Task):
+cdef class ExpertVote(Task):
     """Combined models: model m has `width` scores from places[m] on and its own task; a half-space has its `model`.
 
     The prediction is that of the leader, the model with the smallest loss so far, or with `hedge` the vote of all,

@@ -18,7 +18,7 @@ from onmargin._core.geometries.neighbors import Neighbors
 from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
 from onmargin._core.several.geometries import SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
-from onmargin._core.several.tasks import Several
+from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.tasks.task import Task
 from onmargin.learner import Learner
 
@@ -97,7 +97,7 @@ def packed_columns(columns: Sequence[Geometry]) -> list[Geometry]:
     return made
 
 
-class Model(NamedTuple):
+class Member(NamedTuple):
     """The place of a model: its scores, geometry and columns, and the geometries that change its rows, outermost first.
 
     A curved model learns from random Fourier features or ferns, or is a forest or nearest neighbors, and has no weights
@@ -139,9 +139,9 @@ class Model(NamedTuple):
         return own
 
 
-def models(geometry: Geometry, width: int) -> list[Model]:
+def find_members(geometry: Geometry, width: int) -> list[Member]:
     """Return the models of a geometry, in the order of their scores."""
-    found: list[Model] = []
+    found: list[Member] = []
     place = 0
     waiting: list[tuple[Any, tuple[Changed, ...]]] = list(zip(reversed(geometry.leaves()), repeat(())))
     while waiting:
@@ -150,16 +150,16 @@ def models(geometry: Geometry, width: int) -> list[Model]:
             waiting += zip(reversed(leaf.inner.leaves()), repeat((*before, leaf)))
             continue
         if isinstance(leaf, WithAverage):
-            found.append(Model(place, leaf, slice(0, width), before))
-            found.append(Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width), before))
+            found.append(Member(place, leaf, slice(0, width), before))
+            found.append(Member(place + leaf.inner.n_scores, leaf, slice(width, 2 * width), before))
         else:
             for first in leaf.order if isinstance(leaf, PackedColumns) else range(0, leaf.n_columns, width):
-                found.append(Model(place + first, leaf, slice(first, first + width), before))  # noqa: PERF401
+                found.append(Member(place + first, leaf, slice(first, first + width), before))  # noqa: PERF401
         place += leaf.n_scores
     return found
 
 
-def _groups(found: Sequence[Model]) -> list[int]:
+def _groups(found: Sequence[Member]) -> list[int]:
     """Return a number per model; those that sleep together have the same."""
     names = [(id(one.leaf), one.columns.start * getattr(one.leaf, "sleeps_by_model", False)) for one in found]
     return list(map(names.index, names))
@@ -196,18 +196,18 @@ def combination(
     tempered: bool = False,
     units: Mapping[str, Any] | None = None,
     sleeping: bool = False,
-) -> Several:
+) -> ExpertVote:
     """Return the task of models with `width` scores each; the vote weights of the previous task are kept, if any.
 
     `units` are the units of C, set at the first round. With `sleeping` and a vote, models
     that cannot matter for now are left out of rounds.
     """
-    found = models(geometry, width)
+    found = find_members(geometry, width)
     places = list(map(attrgetter("place"), found))
-    experts = before.experts if isinstance(before, Several) else 0
+    experts = before.experts if isinstance(before, ExpertVote) else 0
     ceiling = np.inf if by_loss else CEILING
-    units = before.units() if isinstance(before, Several) else units or {}
-    task = Several(
+    units = before.units() if isinstance(before, ExpertVote) else units or {}
+    task = ExpertVote(
         tasks,
         places,
         width,
@@ -221,15 +221,15 @@ def combination(
         groups=_groups(found) if sleeping and hedge else None,
         **units,
     )
-    if isinstance(before, Several):
+    if isinstance(before, ExpertVote):
         task.__setstate__(before.state())
     return task
 
 
 def keep_best(learner: Learner[Any], keep: int) -> list[int]:
     """Keep the best `keep` models, and return which they are. Models of one geometry stay together."""
-    task = cast("Several", learner.task)
-    found = models(learner.geometry, task.width)
+    task = cast("ExpertVote", learner.task)
+    found = find_members(learner.geometry, task.width)
     stays = [False] * len(found)
     for m in np.argsort(task.losses(), kind="stable"):
         if sum(stays) < keep:
@@ -240,11 +240,11 @@ def keep_best(learner: Learner[Any], keep: int) -> list[int]:
 
 def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
     """Keep some models, and return which. A geometry keeps all of its models or none, unless its columns are packed."""
-    task = cast("Several", learner.task)
+    task = cast("ExpertVote", learner.task)
     geometry = _joined(_chosen(learner.geometry, task.width, iter(stays)), task.width)
     kept = [m for m, stay in enumerate(stays) if stay]
-    found, settings = models(geometry, task.width), task.settings()
-    left = Several(
+    found, settings = find_members(geometry, task.width), task.settings()
+    left = ExpertVote(
         [task.tasks[m] for m in kept],
         [model.place for model in found],
         task.width,
@@ -267,7 +267,7 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
     return kept
 
 
-def _weights(task: Several, kept: list[int]) -> NDArray[np.float64]:
+def _weights(task: ExpertVote, kept: list[int]) -> NDArray[np.float64]:
     """Return the vote weights of some models without the others."""
     weights: NDArray[np.float64] = task.state()["weights"][kept]
     if not weights.any():  # all weights underflow without the others
@@ -291,6 +291,6 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
                 made.append(leaf.alike(_joined(inner, width)))
         elif isinstance(leaf, PackedColumns):
             made += [leaf.alone(c) for c in leaf.order if next(stays)]
-        elif sum(next(stays) for _ in models(leaf, width)):
+        elif sum(next(stays) for _ in find_members(leaf, width)):
             made.append(leaf)
     return made

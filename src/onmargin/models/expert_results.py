@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from onmargin._core.geometries.forest import Forest
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.geometries.neighbors import Neighbors
-from onmargin._core.several.tasks import Several
+from onmargin._core.several.tasks import ExpertVote
 from onmargin._tables import html_table, number, svg_bar, text_table
 from onmargin.learner import Learner
-from onmargin.models.several import Model, models
+from onmargin.models.ensemble import Member, find_members
 
 
 @dataclass(frozen=True, repr=False)
-class Standing:
+class ExpertResults:
     """Results of models that learned side by side.
 
     Attributes
@@ -154,37 +154,37 @@ class ModelOutcome(NamedTuple):
     leads: bool
 
 
-def outcomes(task: Several, names: Sequence[str]) -> list[ModelOutcome]:
+def outcomes(task: ExpertVote, names: Sequence[str]) -> list[ModelOutcome]:
     """Return the results of models from the task that combines them."""
     leads = [m == task.leader for m in range(len(names))]
     votes = task.weights.tolist() if task.hedge else map(float, leads)
     return list(map(ModelOutcome, names, task.losses().tolist(), votes, leads))
 
 
-def leading_linear(task: Several, geometry: Geometry) -> Model:
+def leading_linear(task: ExpertVote, geometry: Geometry) -> Member:
     """Return the best model that has weights for features."""
-    found = models(geometry, task.width)
+    found = find_members(geometry, task.width)
     linear = [m for m, model in enumerate(found) if not model.curved and not model.level]
     if not linear:
         raise AttributeError("no expert that is left weighs features: all are curved, or follow a level")
     return found[min(linear, key=task.losses().__getitem__)]
 
 
-def leading_weights(task: Several, geometry: Geometry) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def leading_weights(task: ExpertVote, geometry: Geometry) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """The weights, columns by features, and intercepts of the best model of those that weigh features.
 
     Where the leader alone predicts and follows a level, its weights are returned, which are zero.
     """
-    leader = models(geometry, task.width)[task.leader]
+    leader = find_members(geometry, task.width)[task.leader]
     best = leader if leader.level and not task.hedge else leading_linear(task, geometry)
     weights, intercepts = best.plain(*best.leaf.mean())
     return weights, intercepts + task.offset
 
 
-def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -> Standing:
+def read_results(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -> ExpertResults:
     """Return the results of the models of a learner; `forgets` flags those that forget."""
-    task, geometry = cast("Several", learner.task), learner.geometry
-    state, found = task.state(), models(geometry, task.width)
+    task, geometry = cast("ExpertVote", learner.task), learner.geometry
+    state, found = task.state(), find_members(geometry, task.width)
     mistakes, loss, squared_loss = state["outcomes"].T.copy()
     coef: list[NDArray[Any] | None] = []
     intercept: list[NDArray[np.float64] | None] = []
@@ -195,7 +195,7 @@ def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -
             coef.append(weights)
             intercept.append(None if intercepts is None else intercepts + task.offset)
     charged, slept = task.naps.copy()
-    return Standing(
+    return ExpertResults(
         names,
         mistakes,
         loss,
