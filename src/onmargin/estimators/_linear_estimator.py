@@ -18,8 +18,9 @@ from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._estimator import Estimator, MatrixLike, n_jobs
-from onmargin.estimators._shown import weights_of
+from onmargin.estimators._fitted_attributes import weights_of
 from onmargin.learner import Decode, UnsoundRowError, Vector, as_rows
+from onmargin.models.expert_results import ExpertResults
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.updates import check_combination
@@ -51,6 +52,15 @@ class LinearEstimator(Estimator):
     n_jobs: int | None = n_jobs()
 
     _flat: ClassVar[bool] = False  # whether coef_ has one dimension
+
+    def _expert_results(self) -> ExpertResults:
+        self._fitted()
+        found = self._model.expert_results(self.plan())
+        return found.with_coef(np.ravel) if self._flat else found
+
+    def _model_to_change(self) -> Model:
+        check_is_fitted(self)
+        return self._model
 
     def _go_on(self) -> bool:
         warm = super()._go_on()

@@ -6,14 +6,14 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from onmargin.estimators._linear_classifier import LinearClassifier
 from onmargin.estimators._linear_regressor import LinearRegressor
-from onmargin.estimators._shown import experts_, retire
 from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
 from onmargin.models.described import described
+from onmargin.models.expert_results import Experts
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions):  # type: ignore[misc]
+class AutoClassifier(ClassifierMixin, Experts, LinearClassifier, AutoClassifierOptions):  # type: ignore[misc]
     r"""Automatic model selection for classification: several kinds of learners, trained in one pass, that vote.
 
     The experts are of different kinds: passive-aggressive learners, plain and in two adaptive metrics, gradient descent
@@ -91,13 +91,10 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     (76, 205)
     """
 
-    experts_ = experts_
-    retire = retire
-
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # type: ignore[misc]
+class AutoRegressor(RegressorMixin, Experts, LinearRegressor, AutoRegressorOptions):  # type: ignore[misc]
     r"""Automatic model selection for regression: several kinds of learners, trained in one pass and averaged.
 
     The experts are the last target, the running mean, passive-aggressive learners, plain and in two adaptive metrics,
@@ -166,6 +163,3 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
     >>> round(model.score(X, y), 2)
     0.51
     """
-
-    experts_ = experts_
-    retire = retire

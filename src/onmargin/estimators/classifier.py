@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from sklearn.base import ClassifierMixin
 
+from onmargin.estimators._fitted_attributes import KernelSupports
 from onmargin.estimators._linear_classifier import LinearClassifier
-from onmargin.estimators._shown import averages_, dual_coef_, grid_, n_support_, support_, support_vectors_
 from onmargin.models.described import described
+from onmargin.models.expert_results import GridResults
 from onmargin.models.options import option
 from onmargin.models.passive_aggressive import ClassifierOptions
 from onmargin.models.rules import NONE, Number, Word
@@ -14,7 +15,7 @@ from onmargin.models.rules import NONE, Number, Word
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierOptions):  # type: ignore[misc]
+class PassiveAggressiveClassifier(ClassifierMixin, GridResults, KernelSupports, LinearClassifier, ClassifierOptions):  # type: ignore[misc]
     r"""Passive-aggressive classifier, binary and multiclass: updates the weights only when the margin is violated.
 
     An example that is classified with a margin of at least 1 does not change the weights. Any other example moves them
@@ -96,6 +97,3 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierO
     target_loss: float | None = option(None, Number(0, above=True, below=True), NONE)
     selection: str = option("cyclic", Word("cyclic", "largest"))
     max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
-
-    grid_, averages_ = grid_, averages_
-    support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_

@@ -4,15 +4,16 @@ from dataclasses import dataclass
 
 from sklearn.base import ClassifierMixin
 
+from onmargin.estimators._fitted_attributes import Variances
 from onmargin.estimators._linear_classifier import LinearClassifier
-from onmargin.estimators._shown import averages_, confidence_
 from onmargin.models.described import described
+from onmargin.models.expert_results import AverageResults
 from onmargin.models.second_order import NHERDClassifierOptions, SCWClassifierOptions
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class SCWClassifier(ClassifierMixin, LinearClassifier, SCWClassifierOptions):  # type: ignore[misc]
+class SCWClassifier(ClassifierMixin, AverageResults, Variances, LinearClassifier, SCWClassifierOptions):  # type: ignore[misc]
     r"""Soft confidence-weighted learning (SCW): the required margin grows with the uncertainty of the weights.
 
     Each weight is the mean of a Gaussian with its own variance, so the margin is also Gaussian, with mean m and
@@ -80,12 +81,10 @@ class SCWClassifier(ClassifierMixin, LinearClassifier, SCWClassifierOptions):  #
     157
     """
 
-    averages_, confidence_ = averages_, confidence_
-
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class NHERDClassifier(ClassifierMixin, LinearClassifier, NHERDClassifierOptions):  # type: ignore[misc]
+class NHERDClassifier(ClassifierMixin, AverageResults, Variances, LinearClassifier, NHERDClassifierOptions):  # type: ignore[misc]
     r"""Gaussian herding (NHERD): second-order classification with variances that shrink faster than those of AROW.
 
     Each weight is the mean of a Gaussian with its own variance. An example whose margin m is below 1 moves the whole
@@ -139,5 +138,3 @@ class NHERDClassifier(ClassifierMixin, LinearClassifier, NHERDClassifierOptions)
     >>> model.totals_.mistakes
     148
     """
-
-    averages_, confidence_ = averages_, confidence_

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from onmargin.estimators._fitted_attributes import KernelSupports, coefficients_of_supports
 from onmargin.estimators._linear_classifier import LinearClassifier
 from onmargin.estimators._linear_regressor import LinearRegressor
 from onmargin.estimators._plain_fit import fit
-from onmargin.estimators._shown import coefficients_of_supports, n_support_, support_, support_vectors_
 from onmargin.models.described import described
 from onmargin.models.dual_ascent import DualAscentOptions, DualAscentRegressorOptions, dual_variables
 from onmargin.models.kernel_learner import KernelLearner
@@ -20,7 +20,7 @@ from onmargin.models.rules import FLAG, NONE, Number
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions):  # type: ignore[misc]
+class DualAscentClassifier(ClassifierMixin, KernelSupports, LinearClassifier, DualAscentOptions):  # type: ignore[misc]
     r"""Dual ascent for classification: each round maximizes the dual over the most recent examples.
 
     The dual of :math:`F(w) + C \sum_i [\gamma - y_i\, w \cdot x_i]_+` has one variable :math:`\alpha_i \in [0, C]` per
@@ -110,7 +110,6 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
     shuffle: bool = option(False, FLAG)
 
     fit = fit  # type: ignore[assignment]
-    support_, support_vectors_, n_support_ = support_, support_vectors_, n_support_
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:

@@ -6,14 +6,13 @@ from sklearn.base import RegressorMixin
 
 from onmargin.estimators._linear_regressor import LinearRegressor
 from onmargin.estimators._plain_fit import fit
-from onmargin.estimators._shown import rate_
 from onmargin.models.described import described
-from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions
+from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions, Rate
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class GradientDescentRegressor(RegressorMixin, LinearRegressor, GradientDescentOptions):  # type: ignore[misc]
+class GradientDescentRegressor(RegressorMixin, Rate, LinearRegressor, GradientDescentOptions):  # type: ignore[misc]
     r"""Online gradient descent on the squared loss (Widrow-Hoff): :math:`w \leftarrow w - \eta (w \cdot x - y) x`.
 
     Use it as a baseline, or if you need the bound that is proved for its constant rate.
@@ -57,12 +56,11 @@ class GradientDescentRegressor(RegressorMixin, LinearRegressor, GradientDescentO
     """
 
     fit = fit  # type: ignore[assignment]
-    rate_ = rate_
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class ExponentiatedGradientRegressor(RegressorMixin, LinearRegressor, ExponentiatedGradientOptions):  # type: ignore[misc]
+class ExponentiatedGradientRegressor(RegressorMixin, Rate, LinearRegressor, ExponentiatedGradientOptions):  # type: ignore[misc]
     r"""Exponentiated gradient regression on the simplex: :math:`w_i \leftarrow w_i e^{-\eta (w \cdot x - y) x_i} / Z`.
 
     Use it where the target is a mixture of few of very many features: its losses grow with the logarithm of their
@@ -110,4 +108,3 @@ class ExponentiatedGradientRegressor(RegressorMixin, LinearRegressor, Exponentia
     """
 
     fit = fit  # type: ignore[assignment]
-    rate_ = rate_

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._estimator import MatrixLike
+from onmargin.estimators._fitted_attributes import KernelSupports
 from onmargin.estimators._label_ranking import ranking_precision, ranks_of
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.estimators._shown import dual_coef_, n_support_, support_, support_vectors_
 from onmargin.learner import as_rows
 from onmargin.models.columns import check_known
 from onmargin.models.described import described
@@ -26,7 +26,7 @@ from onmargin.models.plan import Plan
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class LabelRanker(LinearEstimator, LabelRankerOptions):
+class LabelRanker(KernelSupports, LinearEstimator, LabelRankerOptions):
     r"""Label ranking for multi-label data: every relevant label should score above every other label by a margin.
 
     An example has any number of relevant labels :math:`Y_t`. There is one prototype :math:`W_r` per label, with the
@@ -111,8 +111,6 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
     >>> [sorted(labels) for labels in model.predict([[1, 0], [0, 1]])]
     [['sea', 'sun'], ['snow']]
     """
-
-    support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_
 
     def fit(self, X: MatrixLike, Y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to all examples, in several passes.

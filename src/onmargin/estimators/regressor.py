@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from sklearn.base import RegressorMixin
 
+from onmargin.estimators._fitted_attributes import KernelSupports
 from onmargin.estimators._linear_regressor import LinearRegressor
-from onmargin.estimators._shown import averages_, dual_coef_, grid_, n_support_, support_, support_vectors_
 from onmargin.models.described import described
+from onmargin.models.expert_results import GridResults
 from onmargin.models.options import option
 from onmargin.models.passive_aggressive import RegressorOptions
 from onmargin.models.rules import NONE, Number, Word
@@ -14,7 +15,7 @@ from onmargin.models.rules import NONE, Number, Word
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptions):  # type: ignore[misc]
+class PassiveAggressiveRegressor(RegressorMixin, GridResults, KernelSupports, LinearRegressor, RegressorOptions):  # type: ignore[misc]
     r"""Passive-aggressive regressor: updates the weights only when a prediction is more than epsilon off the target.
 
     An example predicted within `epsilon` of its target does not change the weights. Any other example moves them just
@@ -95,6 +96,3 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptio
     target_loss: float | None = option(None, Number(0, above=True, below=True), NONE)
     selection: str = option("cyclic", Word("cyclic", "largest"))
     max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
-
-    grid_, averages_ = grid_, averages_
-    support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_

@@ -4,16 +4,17 @@ from dataclasses import dataclass
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from onmargin.estimators._fitted_attributes import Variances
 from onmargin.estimators._linear_classifier import LinearClassifier
 from onmargin.estimators._linear_regressor import LinearRegressor
-from onmargin.estimators._shown import averages_, confidence_
 from onmargin.models.described import described
+from onmargin.models.expert_results import AverageResults
 from onmargin.models.second_order import AROWClassifierOptions, AROWRegressorOptions
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions):  # type: ignore[misc]
+class AROWClassifier(ClassifierMixin, AverageResults, Variances, LinearClassifier, AROWClassifierOptions):  # type: ignore[misc]
     r"""Adaptive regularization of weights (AROW): a robust classifier with a per-weight variance.
 
     Each weight is the mean of a Gaussian with its own variance. An example whose margin m is below 1 moves the means
@@ -74,12 +75,10 @@ class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions): 
     149
     """
 
-    averages_, confidence_ = averages_, confidence_
-
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class AROWRegressor(RegressorMixin, LinearRegressor, AROWRegressorOptions):  # type: ignore[misc]
+class AROWRegressor(RegressorMixin, AverageResults, Variances, LinearRegressor, AROWRegressorOptions):  # type: ignore[misc]
     r"""AROW for regression: recursive least squares with a diagonal covariance.
 
     With :math:`\ell = [|y - \mu \cdot x| - \epsilon]_+` an example moves the means by
@@ -132,5 +131,3 @@ class AROWRegressor(RegressorMixin, LinearRegressor, AROWRegressorOptions):  # t
     >>> round(model.score(X, y), 2)
     0.51
     """
-
-    averages_, confidence_ = averages_, confidence_

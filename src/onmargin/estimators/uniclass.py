@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin._checks import check_sparse
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._estimator import Estimator, MatrixLike, n_jobs
-from onmargin.estimators._shown import dual_coef_, n_support_, support_, support_vectors_, weights_of
+from onmargin.estimators._fitted_attributes import KernelSupports, weights_of
 from onmargin.learner import UnsoundRowError, Vector, as_rows
 from onmargin.models.described import described
 from onmargin.models.kernel_learner import KernelLearner
@@ -48,7 +48,7 @@ def distances_of(lifted: NDArray[np.float64]) -> Vector:
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # type: ignore[misc]
+class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, UniclassOptions):  # type: ignore[misc]
     r"""Novelty detection with a passive-aggressive uniclass learner: an enclosing ball, updated online.
 
     An example within `epsilon` of the center does not change the center. Any other example moves it just far enough, to
@@ -170,8 +170,6 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     selection: str = option("cyclic", Word("cyclic", "largest"))
     max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
     n_jobs: int | None = n_jobs()
-
-    support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model to all examples, in several passes.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,3 +216,69 @@ def read_results(learner: Learner[Any], names: list[str], forgets: Sequence[bool
         learner.totals.rounds - slept,
         task.losses(),
     )
+
+
+class AverageResults:
+    """A learner whose ``average="best"`` compares the current with the averaged weights."""
+
+    if TYPE_CHECKING:
+        average: Any
+
+        def _expert_results(self) -> ExpertResults: ...
+
+    @property
+    def averages_(self) -> ExpertResults:
+        """Mistakes and losses of the current and of the averaged weights."""
+        if self.average != "best":
+            raise AttributeError("there is nothing to compare: averages_ needs average='best'")
+        return self._expert_results()
+
+
+class GridResults(AverageResults):
+    """A learner that may train one model per value of C."""
+
+    if TYPE_CHECKING:
+        _model: Any
+
+    @property
+    def grid_(self) -> ExpertResults:
+        """Mistakes, losses and weights of the models of all values of C."""
+        if self.average == "best":
+            raise AttributeError("there is one value of C only")
+        found = self._expert_results()
+        self._model.warn_if_alike()
+        return found
+
+
+class Experts:
+    """A learner of experts, which can be removed."""
+
+    if TYPE_CHECKING:
+
+        def plan(self) -> Any: ...
+
+        def _expert_results(self) -> ExpertResults: ...
+
+        def _model_to_change(self) -> Any: ...
+
+    @property
+    def experts_(self) -> ExpertResults:
+        """Names, losses and votes of the experts."""
+        return self._expert_results()
+
+    def retire(self, keep: int) -> Self:
+        """Keep only the experts with the smallest loss so far, and drop the others to save time.
+
+        Parameters
+        ----------
+        keep : int
+            Number of experts to keep, at least 1; one more is kept if averaged weights would be separated from the
+            weights that they average. On a drifting stream, an expert that is behind now may become the best later.
+
+        Returns
+        -------
+        self : object
+            The model with fewer experts. The regret bound then holds against the remaining experts.
+        """
+        self._model_to_change().retire(self.plan(), keep)
+        return self

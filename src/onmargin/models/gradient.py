@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,20 @@ from onmargin.models.rules import FLAG, NONE, Number
 
 def rate() -> Any:
     return option(None, Number(0, above=True, below=True), NONE)
+
+
+class Rate:
+    """A learner with a constant rate."""
+
+    if TYPE_CHECKING:
+        _model: Any
+
+    @property
+    def rate_(self) -> float:
+        """The learning rate in use."""
+        if "_model" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} has not learned anything yet, and so has no rate_")
+        return float(self._model.learner.step.rate)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -14,6 +14,7 @@ from onmargin._core.text.names import Names
 from onmargin.errors import ExampleError
 from onmargin.learner import Totals
 from onmargin.models.expert_results import ExpertResults, ModelOutcome
+from onmargin.models.plan import Model
 from onmargin.models.rules import Number
 from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import check_lengths, each, is_vector
@@ -313,6 +314,12 @@ class StreamLearner(StreamState):
             several = self.plan().ensemble is not None
             raise AttributeError("nothing was learned yet" if several else "there is only one model")
         return self._model.expert_results(self.plan()).with_coef(lambda weights: weights[:, : self.n_features_])
+
+    def _model_to_change(self) -> Model:
+        if "_model" not in vars(self):
+            raise ValueError("nothing was learned yet, so no expert can be chosen: call learn_one or learn_many first")
+        self._player = None
+        return self._model
 
     @property
     def feature_names_(self) -> list[str] | None:

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
 from onmargin.models.described import described
+from onmargin.models.expert_results import Experts
 from onmargin.stream._linear_classifier import LinearClassifier
 from onmargin.stream._linear_regressor import LinearRegressor
-from onmargin.stream._shown import experts_, retire
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class AutoClassifier(LinearClassifier, AutoClassifierOptions):
+class AutoClassifier(Experts, LinearClassifier, AutoClassifierOptions):
     r"""Automatic model selection for classification of streams: several kinds of learners that vote.
 
     The experts are those of :class:`onmargin.AutoClassifier`: those for dense rows if examples are arrays, otherwise
@@ -60,13 +60,10 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
     'adaptive, logistic descent, rate=0.3'
     """
 
-    experts_ = experts_
-    retire = retire
-
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class AutoRegressor(LinearRegressor, AutoRegressorOptions):
+class AutoRegressor(Experts, LinearRegressor, AutoRegressorOptions):
     r"""Automatic model selection for regression on streams: several kinds of learners, averaged.
 
     The experts are those of :class:`onmargin.AutoRegressor`: those for dense rows if examples are arrays, otherwise
@@ -113,6 +110,3 @@ class AutoRegressor(LinearRegressor, AutoRegressorOptions):
     >>> round(model.predict_one({"size": 0.5, "town": "Ulm"}))
     200
     """
-
-    experts_ = experts_
-    retire = retire

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from onmargin.models.described import described
+from onmargin.models.expert_results import GridResults
 from onmargin.models.passive_aggressive import ClassifierOptions
 from onmargin.stream._linear_classifier import LinearClassifier
-from onmargin.stream._shown import averages_, grid_
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class PassiveAggressiveClassifier(LinearClassifier, ClassifierOptions):
+class PassiveAggressiveClassifier(GridResults, LinearClassifier, ClassifierOptions):
     r"""Passive-aggressive classifier for streams; new features and classes may appear at any time.
 
     An example whose class wins by a margin of 1 does not change the weights. Any other example moves them just far
@@ -62,5 +62,3 @@ class PassiveAggressiveClassifier(LinearClassifier, ClassifierOptions):
     >>> {word: round(weight, 2) for word, weight in model.explain("cheap lunch pills").items()}
     {'cheap': 0.41, 'lunch': -0.31}
     """
-
-    grid_, averages_ = grid_, averages_

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from onmargin.models.described import described
+from onmargin.models.expert_results import AverageResults
 from onmargin.models.second_order import NHERDClassifierOptions, SCWClassifierOptions
 from onmargin.stream._linear_classifier import LinearClassifier
-from onmargin.stream._shown import averages_
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class SCWClassifier(LinearClassifier, SCWClassifierOptions):
+class SCWClassifier(AverageResults, LinearClassifier, SCWClassifierOptions):
     """SCW for classification of streams: the required margin grows with the uncertainty of the weights.
 
     Use it like :class:`AROWClassifier`; it is more aggressive at first. For matrices, :class:`onmargin.SCWClassifier`
@@ -42,12 +42,10 @@ class SCWClassifier(LinearClassifier, SCWClassifierOptions):
     'spam'
     """
 
-    averages_ = averages_
-
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class NHERDClassifier(LinearClassifier, NHERDClassifierOptions):
+class NHERDClassifier(AverageResults, LinearClassifier, NHERDClassifierOptions):
     """NHERD for classification of streams: moves a Gaussian distribution of weights as a whole.
 
     Use it like :class:`AROWClassifier`, whose updates of the means it shares with r = 1 / C. For matrices,
@@ -78,5 +76,3 @@ class NHERDClassifier(LinearClassifier, NHERDClassifierOptions):
     >>> model.predict_one("cheap lunch pills")
     'spam'
     """
-
-    averages_ = averages_

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 
 from onmargin.models.described import described
-from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions
+from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions, Rate
 from onmargin.stream._linear_regressor import LinearRegressor
-from onmargin.stream._shown import rate_
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class GradientDescentRegressor(LinearRegressor, GradientDescentOptions):
+class GradientDescentRegressor(Rate, LinearRegressor, GradientDescentOptions):
     """Online gradient descent on the squared loss for streams, with a constant learning rate.
 
     Use it as a baseline. With ``rate=None`` the first example determines the rate, which is too high if later examples
@@ -41,12 +40,10 @@ class GradientDescentRegressor(LinearRegressor, GradientDescentOptions):
     7.0
     """
 
-    rate_ = rate_
-
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class ExponentiatedGradientRegressor(LinearRegressor, ExponentiatedGradientOptions):
+class ExponentiatedGradientRegressor(Rate, LinearRegressor, ExponentiatedGradientOptions):
     """Exponentiated gradient for streams: regression with weights on the simplex.
 
     Use it where the target is a mixture of few of very many features. The weights start at 1 / n_features, so features
@@ -78,5 +75,3 @@ class ExponentiatedGradientRegressor(LinearRegressor, ExponentiatedGradientOptio
     >>> round(model.predict_one({"wind": 4, "sun": 2}), 1)
     3.0
     """
-
-    rate_ = rate_

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from onmargin.models.described import described
+from onmargin.models.expert_results import GridResults
 from onmargin.models.passive_aggressive import RegressorOptions
 from onmargin.stream._linear_regressor import LinearRegressor
-from onmargin.stream._shown import averages_, grid_
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class PassiveAggressiveRegressor(LinearRegressor, RegressorOptions):
+class PassiveAggressiveRegressor(GridResults, LinearRegressor, RegressorOptions):
     r"""Passive-aggressive regressor for streams; new features may appear at any time.
 
     An example predicted within `epsilon` of its target does not change the weights. Any other example moves them just
@@ -60,5 +60,3 @@ class PassiveAggressiveRegressor(LinearRegressor, RegressorOptions):
     >>> round(model.predict_one({"size": 0.5, "town": "Ulm"}), 1)
     2.0
     """
-
-    grid_, averages_ = grid_, averages_

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 
 from onmargin.models.described import described
+from onmargin.models.expert_results import AverageResults
 from onmargin.models.second_order import AROWClassifierOptions, AROWRegressorOptions
 from onmargin.stream._linear_classifier import LinearClassifier
 from onmargin.stream._linear_regressor import LinearRegressor
-from onmargin.stream._shown import averages_
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class AROWClassifier(LinearClassifier, AROWClassifierOptions):
+class AROWClassifier(AverageResults, LinearClassifier, AROWClassifierOptions):
     """AROW for classification of streams: weights with a per-weight variance, so rare features move further.
 
     Use it for text and other records with rare and frequent features, and where labels are noisy. For matrices,
@@ -43,12 +43,10 @@ class AROWClassifier(LinearClassifier, AROWClassifierOptions):
     'spam'
     """
 
-    averages_ = averages_
-
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class AROWRegressor(LinearRegressor, AROWRegressorOptions):
+class AROWRegressor(AverageResults, LinearRegressor, AROWRegressorOptions):
     """AROW for regression on streams: weights with a per-weight variance.
 
     Use it where features have different scales or some are rare. For matrices, :class:`onmargin.AROWRegressor` is
@@ -80,5 +78,3 @@ class AROWRegressor(LinearRegressor, AROWRegressorOptions):
     >>> round(model.predict_one({"size": 0.5, "town": "Ulm"}), 1)
     2.0
     """
-
-    averages_ = averages_
