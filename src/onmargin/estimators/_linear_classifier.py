@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from onmargin._checks import check_classes, check_labels, plain
@@ -25,11 +24,14 @@ from onmargin.models.plan import FIRST_ROWS, Plan
 from onmargin.models.reliability import Reliability
 
 
-def tags_by_intercept(model: Any) -> Any:
-    """Return the tags of a classifier; without an intercept, it fails on data that need one."""
-    tags = ClassifierMixin.__sklearn_tags__(model)
-    tags.classifier_tags.poor_score = not getattr(model, "fit_intercept", False)
-    return tags
+class TagsByIntercept:
+    """A classifier that, without an intercept, fails on data that need one."""
+
+    def __sklearn_tags__(self) -> Any:
+        parent: Any = super()
+        tags = parent.__sklearn_tags__()
+        tags.classifier_tags.poor_score = not getattr(self, "fit_intercept", False)
+        return tags
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from onmargin.estimators._fit_from_zero import FitFromZero
 from onmargin.estimators._fitted_attributes import KernelSupports, coefficients_of_supports
 from onmargin.estimators._linear_classifier import LinearClassifier
 from onmargin.estimators._linear_regressor import LinearRegressor
-from onmargin.estimators._plain_fit import fit
 from onmargin.models.described import described
 from onmargin.models.dual_ascent import DualAscentOptions, DualAscentRegressorOptions, dual_variables
 from onmargin.models.kernel_learner import KernelLearner
@@ -20,7 +20,7 @@ from onmargin.models.rules import FLAG, NONE, Number
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class DualAscentClassifier(ClassifierMixin, KernelSupports, LinearClassifier, DualAscentOptions):  # type: ignore[misc]
+class DualAscentClassifier(ClassifierMixin, FitFromZero, KernelSupports, LinearClassifier, DualAscentOptions):  # type: ignore[misc]
     r"""Dual ascent for classification: each round maximizes the dual over the most recent examples.
 
     The dual of :math:`F(w) + C \sum_i [\gamma - y_i\, w \cdot x_i]_+` has one variable :math:`\alpha_i \in [0, C]` per
@@ -109,8 +109,6 @@ class DualAscentClassifier(ClassifierMixin, KernelSupports, LinearClassifier, Du
     tol: float | None = option(None, Number(0), NONE)
     shuffle: bool = option(False, FLAG)
 
-    fit = fit  # type: ignore[assignment]
-
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
         """With a kernel, the coefficients of the supports, one row per column of scores; otherwise the dual variables
@@ -123,7 +121,7 @@ class DualAscentClassifier(ClassifierMixin, KernelSupports, LinearClassifier, Du
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class DualAscentRegressor(RegressorMixin, LinearRegressor, DualAscentRegressorOptions):  # type: ignore[misc]
+class DualAscentRegressor(RegressorMixin, FitFromZero, LinearRegressor, DualAscentRegressorOptions):  # type: ignore[misc]
     r"""Dual ascent for regression: each round maximizes the dual over the most recent examples.
 
     The dual of :math:`\tfrac12\|w\|^2 + C \sum_i [|y_i - w \cdot x_i| - \epsilon]_+` has one variable
@@ -193,8 +191,6 @@ class DualAscentRegressor(RegressorMixin, LinearRegressor, DualAscentRegressorOp
     max_iter: int = option(1, Number(1, whole=True))
     tol: float | None = option(None, Number(0), NONE)
     shuffle: bool = option(False, FLAG)
-
-    fit = fit  # type: ignore[assignment]
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:

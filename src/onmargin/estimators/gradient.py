@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from sklearn.base import RegressorMixin
 
+from onmargin.estimators._fit_from_zero import FitFromZero
 from onmargin.estimators._linear_regressor import LinearRegressor
-from onmargin.estimators._plain_fit import fit
 from onmargin.models.described import described
 from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions, Rate
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class GradientDescentRegressor(RegressorMixin, Rate, LinearRegressor, GradientDescentOptions):  # type: ignore[misc]
+class GradientDescentRegressor(RegressorMixin, FitFromZero, Rate, LinearRegressor, GradientDescentOptions):  # type: ignore[misc]
     r"""Online gradient descent on the squared loss (Widrow-Hoff): :math:`w \leftarrow w - \eta (w \cdot x - y) x`.
 
     Use it as a baseline, or if you need the bound that is proved for its constant rate.
@@ -55,12 +55,10 @@ class GradientDescentRegressor(RegressorMixin, Rate, LinearRegressor, GradientDe
     0.51
     """
 
-    fit = fit  # type: ignore[assignment]
-
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class ExponentiatedGradientRegressor(RegressorMixin, Rate, LinearRegressor, ExponentiatedGradientOptions):  # type: ignore[misc]
+class ExponentiatedGradientRegressor(RegressorMixin, FitFromZero, Rate, LinearRegressor, ExponentiatedGradientOptions):  # type: ignore[misc]
     r"""Exponentiated gradient regression on the simplex: :math:`w_i \leftarrow w_i e^{-\eta (w \cdot x - y) x_i} / Z`.
 
     Use it where the target is a mixture of few of very many features: its losses grow with the logarithm of their
@@ -106,5 +104,3 @@ class ExponentiatedGradientRegressor(RegressorMixin, Rate, LinearRegressor, Expo
     10.0
     2.7
     """
-
-    fit = fit  # type: ignore[assignment]

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from sklearn.base import ClassifierMixin
 
-from onmargin.estimators._linear_classifier import LinearClassifier, tags_by_intercept
-from onmargin.estimators._plain_fit import fit
+from onmargin.estimators._fit_from_zero import FitFromZero
+from onmargin.estimators._linear_classifier import LinearClassifier, TagsByIntercept
 from onmargin.models.described import described
 from onmargin.models.quasi_additive import PerceptronOptions, PNormPerceptronOptions, WinnowOptions
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class Perceptron(ClassifierMixin, LinearClassifier, PerceptronOptions):  # type: ignore[misc]
+class Perceptron(TagsByIntercept, ClassifierMixin, FitFromZero, LinearClassifier, PerceptronOptions):  # type: ignore[misc]
     r"""Perceptron, binary and multiclass: updates the weights by a fixed step on each mistake.
 
     With more than two classes there is one prototype per class: the example is added to the right one and subtracted
@@ -56,13 +56,10 @@ class Perceptron(ClassifierMixin, LinearClassifier, PerceptronOptions):  # type:
     341
     """
 
-    fit = fit  # type: ignore[assignment]
-    __sklearn_tags__ = tags_by_intercept
-
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class PNormPerceptron(ClassifierMixin, LinearClassifier, PNormPerceptronOptions):  # type: ignore[misc]
+class PNormPerceptron(TagsByIntercept, ClassifierMixin, FitFromZero, LinearClassifier, PNormPerceptronOptions):  # type: ignore[misc]
     r"""The p-norm Perceptron: between the Perceptron (p = 2) and Winnow (large p).
 
     Misclassified examples are added to :math:`\theta`, and the weights are :math:`w_i = \mathrm{sign}(\theta_i)
@@ -106,13 +103,10 @@ class PNormPerceptron(ClassifierMixin, LinearClassifier, PNormPerceptronOptions)
     (465, 52)
     """
 
-    fit = fit  # type: ignore[assignment]
-    __sklearn_tags__ = tags_by_intercept
-
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class Winnow(ClassifierMixin, LinearClassifier, WinnowOptions):  # type: ignore[misc]
+class Winnow(TagsByIntercept, ClassifierMixin, FitFromZero, LinearClassifier, WinnowOptions):  # type: ignore[misc]
     r"""Winnow: multiplicative updates on mistakes, with weights on the simplex.
 
     A misclassified row multiplies the weights, :math:`w_i \leftarrow w_i e^{\eta y x_i} / Z`, and the sign of :math:`w
@@ -162,6 +156,3 @@ class Winnow(ClassifierMixin, LinearClassifier, WinnowOptions):  # type: ignore[
     >>> Perceptron().partial_fit(X, y).totals_.mistakes, Winnow().partial_fit(X, y).totals_.mistakes
     (633, 68)
     """
-
-    fit = fit  # type: ignore[assignment]
-    __sklearn_tags__ = tags_by_intercept

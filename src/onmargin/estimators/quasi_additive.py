@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from sklearn.base import ClassifierMixin
 
-from onmargin.estimators._linear_classifier import LinearClassifier, tags_by_intercept
-from onmargin.estimators._plain_fit import fit
+from onmargin.estimators._fit_from_zero import FitFromZero
+from onmargin.estimators._linear_classifier import LinearClassifier, TagsByIntercept
 from onmargin.models.described import described
 from onmargin.models.quasi_additive import QuasiAdditiveOptions
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class QuasiAdditiveClassifier(ClassifierMixin, LinearClassifier, QuasiAdditiveOptions):  # type: ignore[misc]
+class QuasiAdditiveClassifier(TagsByIntercept, ClassifierMixin, FitFromZero, LinearClassifier, QuasiAdditiveOptions):  # type: ignore[misc]
     r"""Quasi-additive classifier: the weights are a link function of a weighted sum of the examples.
 
     With :math:`z_t` the update direction of example t (:math:`y_t x_t` for two classes), the learner keeps
@@ -77,6 +77,3 @@ class QuasiAdditiveClassifier(ClassifierMixin, LinearClassifier, QuasiAdditiveOp
     pnorm     25 mistakes
     entropic  40 mistakes
     """
-
-    fit = fit  # type: ignore[assignment]
-    __sklearn_tags__ = tags_by_intercept

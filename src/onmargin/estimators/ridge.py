@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from sklearn.base import RegressorMixin
 
 from onmargin.estimators._estimator import max_iter, shuffle, tol
+from onmargin.estimators._fit_from_zero import FitFromZero
 from onmargin.estimators._linear_regressor import LinearRegressor
-from onmargin.estimators._plain_fit import fit
 from onmargin.models.described import described
 from onmargin.models.ridge import OnlineRidgeOptions
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class OnlineRidgeRegressor(RegressorMixin, LinearRegressor, OnlineRidgeOptions):  # type: ignore[misc]
+class OnlineRidgeRegressor(RegressorMixin, FitFromZero, LinearRegressor, OnlineRidgeOptions):  # type: ignore[misc]
     r"""Online ridge regression (recursive least squares), with a regret bound.
 
     After each example the weights are those of the ridge regression on all examples so far,
@@ -102,5 +102,3 @@ class OnlineRidgeRegressor(RegressorMixin, LinearRegressor, OnlineRidgeOptions):
     max_iter: int = max_iter(1)
     tol: float | None = tol(None)
     shuffle: bool = shuffle(False)
-
-    fit = fit  # type: ignore[assignment]
