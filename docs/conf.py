@@ -15,7 +15,7 @@ from pybtex.style.labels import BaseLabelStyle
 from sphinx.ext.autosummary import generate
 
 import onmargin
-from onmargin.theory._table import is_listed, planned
+from onmargin.theory._table import is_listed, plan_parts
 
 project = "onmargin"
 author = "The onmargin developers"
@@ -83,7 +83,7 @@ def learners_without_a_theorem():
     """Return the names of the estimators that `certify` refuses whatever their options are."""
     learners = {name: getattr(onmargin, name) for name in onmargin.__all__ if hasattr(getattr(onmargin, name), "fit")}
     plans = {name: kind().plan() for name, kind in learners.items() if name != "StructuredPredictor"}
-    return [name for name, plan in plans.items() if plan.ensemble is None and not is_listed(planned(plan))]
+    return [name for name, plan in plans.items() if plan.ensemble is None and not is_listed(plan_parts(plan))]
 
 
 rst_epilog = f".. |learners without a theorem| replace:: ``{'``, ``'.join(learners_without_a_theorem())}``"

@@ -15,7 +15,7 @@ import onmargin
 from onmargin import PassiveAggressiveClassifier, theory
 from onmargin._core.steps.step import Constant, Projection
 from onmargin.theory import NoTheorem, certify
-from onmargin.theory._table import is_listed, planned
+from onmargin.theory._table import is_listed, plan_parts
 from tests.structures import Chains
 
 random = np.random.default_rng(0)
@@ -443,7 +443,7 @@ def test_structures_with_named_features():
 
 LEARNERS = [kind for kind in (getattr(onmargin, name) for name in onmargin.__all__) if hasattr(kind, "partial_fit")]
 PLANS = {kind: kind().plan() for kind in LEARNERS if kind is not onmargin.StructuredPredictor}
-WITHOUT_THEOREM = [kind for kind, plan in PLANS.items() if plan.ensemble is None and not is_listed(planned(plan))]
+WITHOUT_THEOREM = [kind for kind, plan in PLANS.items() if plan.ensemble is None and not is_listed(plan_parts(plan))]
 
 # Every row of the table in the documentation, by its first cell, with learners that it covers.
 TABLE = {

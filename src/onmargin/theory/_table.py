@@ -55,7 +55,7 @@ class Parts(NamedTuple):
 
     @property
     def C(self) -> float:  # noqa: N802
-        """The aggressiveness of the step: the largest multiplier, the price of squared slack, or the rate."""
+        """The aggressiveness of the step: its largest size, the price of squared slack, or its rate."""
         step = self.step
         if isinstance(step, Projection):
             return 1 / (2 * step.damping) if step.damping > 0 else step.cap
@@ -90,22 +90,22 @@ class Row:
 # Conditions on the values of the parts.
 
 
-def single(parts: Parts, case: Case) -> bool:
+def has_one_rival(parts: Parts, case: Case) -> bool:
     """No two half-spaces of a round share a column."""
     return not getattr(parts.task, "every", False)
 
 
-def plain(parts: Parts, case: Case) -> bool:
+def is_plain(parts: Parts, case: Case) -> bool:
     """PA: nothing limits the step."""
     return isinf(parts.C)
 
 
-def capped(parts: Parts, case: Case) -> bool:
+def is_capped(parts: Parts, case: Case) -> bool:
     """PA-I: the step is at most C, and not damped."""
     return not isinf(parts.C) and not getattr(parts.step, "damping", 0.0) and not getattr(parts.step, "squared", False)
 
 
-def damped(parts: Parts, case: Case) -> bool:
+def is_damped(parts: Parts, case: Case) -> bool:
     """PA-II: the step is damped by 1 / (2 C), and not capped."""
     step = parts.step
     if isinstance(step, Projection):
@@ -113,62 +113,62 @@ def damped(parts: Parts, case: Case) -> bool:
     return not isinf(parts.C) and getattr(step, "squared", False)
 
 
-def hinge(parts: Parts, case: Case) -> bool:
+def is_hinge(parts: Parts, case: Case) -> bool:
     """The slack of a trial is not squared."""
     return not getattr(parts.step, "squared", False)
 
 
-def averaged(parts: Parts, case: Case) -> bool:
+def averages(parts: Parts, case: Case) -> bool:
     """The step averages projections onto the half-spaces of mistakes: "conproj"."""
     return bool(parts.step.mistaken) and not getattr(parts.step, "fixed", False)
 
 
-def fixed(parts: Parts, case: Case) -> bool:
+def is_fixed(parts: Parts, case: Case) -> bool:
     """The step divides C among the half-spaces of mistakes: "simperc"."""
     return bool(parts.step.mistaken) and getattr(parts.step, "fixed", False)
 
 
-def mistaken(parts: Parts, case: Case) -> bool:
+def moves_mistakes(parts: Parts, case: Case) -> bool:
     """The step moves the half-spaces of mistakes only."""
     return bool(parts.step.mistaken)
 
 
-def whole(parts: Parts, case: Case) -> bool:
+def has_no_sets(parts: Parts, case: Case) -> bool:
     """Trials are not divided into sets."""
     return not case.has_sets
 
 
-def parted(parts: Parts, case: Case) -> bool:
+def has_sets(parts: Parts, case: Case) -> bool:
     """Trials are divided into sets."""
     return case.has_sets
 
 
-def unit(parts: Parts, case: Case) -> bool:
+def has_unit_directions(parts: Parts, case: Case) -> bool:
     """All directions have norm 1."""
     return case.has_unit_directions
 
 
-def exact_target(parts: Parts, case: Case) -> bool:
+def has_no_tube(parts: Parts, case: Case) -> bool:
     """The tube has no width: losses are absolute errors."""
     return bool(parts.task.epsilon == 0)
 
 
-def same_margin(parts: Parts, case: Case) -> bool:
+def has_margin_of_task(parts: Parts, case: Case) -> bool:
     """The window of dual ascent requires the margin, or the tube, of the task."""
     return bool(parts.step.margin == getattr(parts.task, "epsilon", parts.margin))
 
 
-def margin_one(parts: Parts, case: Case) -> bool:
+def has_margin_one(parts: Parts, case: Case) -> bool:
     """A mistake has a loss of at least 1."""
     return bool(parts.margin == 1)
 
 
-def lasting(parts: Parts, case: Case) -> bool:
+def never_forgets(parts: Parts, case: Case) -> bool:
     """Nothing is forgotten."""
     return not parts.geometry.forgetting
 
 
-def forecasting(parts: Parts, case: Case) -> bool:
+def forecasts(parts: Parts, case: Case) -> bool:
     """Scores are those of the forecaster, which includes the row."""
     return bool(parts.geometry.forecast)
 
@@ -184,19 +184,19 @@ def _trials(
     on_simplex: bool = False,
 ) -> Iterator[Row]:
     """Yield the rows of steps over the half-spaces of a trial ([SIMPROJ])."""
-    yield Row(thm.CAPPED, tasks, even, geometries, (averaged, capped, whole), weighted=True)
-    yield Row(thm.CAPPED, tasks, (*exact, *largest), geometries, (capped, whole), weighted=True)
-    yield Row(thm.PA_MISTAKES, tasks, even, geometries, (averaged, plain, whole))
-    yield Row(thm.PA_MISTAKES, tasks, (*exact, *largest), geometries, (hinge, plain, whole))
-    yield Row(thm.PA, tasks, largest, geometries, (plain, whole))
-    yield Row(thm.DAMPED, tasks, largest, geometries, (damped, whole))
-    yield Row(thm.FIXED, tasks, separable, geometries, (mistaken, whole))
+    yield Row(thm.CAPPED, tasks, even, geometries, (averages, is_capped, has_no_sets), weighted=True)
+    yield Row(thm.CAPPED, tasks, (*exact, *largest), geometries, (is_capped, has_no_sets), weighted=True)
+    yield Row(thm.PA_MISTAKES, tasks, even, geometries, (averages, is_plain, has_no_sets))
+    yield Row(thm.PA_MISTAKES, tasks, (*exact, *largest), geometries, (is_hinge, is_plain, has_no_sets))
+    yield Row(thm.PA, tasks, largest, geometries, (is_plain, has_no_sets))
+    yield Row(thm.DAMPED, tasks, largest, geometries, (is_damped, has_no_sets))
+    yield Row(thm.FIXED, tasks, separable, geometries, (moves_mistakes, has_no_sets))
     # On the simplex, predictions of fixed steps depend on C.
-    yield Row(thm.FIXED if on_simplex else thm.PERCEPTRON, tasks, even, geometries, (fixed, whole))
-    yield Row(thm.SETS, tasks, even, geometries, (averaged, capped, parted))
-    yield Row(thm.SETS, tasks, even, geometries, (fixed, parted))
-    yield Row(thm.SETS, tasks, exact, geometries, (capped, parted))
-    yield Row(thm.SETS, tasks, separable, geometries, (mistaken, parted))
+    yield Row(thm.FIXED if on_simplex else thm.PERCEPTRON, tasks, even, geometries, (is_fixed, has_no_sets))
+    yield Row(thm.SETS, tasks, even, geometries, (averages, is_capped, has_sets))
+    yield Row(thm.SETS, tasks, even, geometries, (is_fixed, has_sets))
+    yield Row(thm.SETS, tasks, exact, geometries, (is_capped, has_sets))
+    yield Row(thm.SETS, tasks, separable, geometries, (moves_mistakes, has_sets))
 
 
 PAIR = (Binary, Multiclass)  # one half-space per round
@@ -207,22 +207,29 @@ CURVED = (Balanced, PNorm)
 # The first row whose types and conditions fit gives the theorem.
 TABLE: tuple[Row, ...] = (
     # Plain PA, then PA-I and PA-II, for classes, ...
-    Row(thm.PA_UNIT, (*CLASSES, Regression, Ranking), (Projection,), FLAT, (single, plain, unit)),
-    Row(thm.PA, (*CLASSES, Regression, Ranking), (Projection,), FLAT, (single, plain)),
-    Row(thm.SIMPLEX_PA, (*PAIR, Regression), (Projection, Optimal), (Entropic,), (single, plain)),
-    Row(thm.PA, (*PAIR, Regression), (Projection, Optimal), CURVED, (single, plain)),
-    Row(thm.PA, PAIR, (Optimal,), FLAT, (single, plain)),
-    Row(thm.CAPPED, (*CLASSES, Ranking), (Projection,), FLAT, (single, capped), weighted=True),
-    Row(thm.CAPPED, PAIR, (Projection, Optimal), (*FLAT, Entropic, *CURVED), (single, capped), weighted=True),
-    Row(thm.DAMPED, (*CLASSES, Regression, Ranking), (Projection,), FLAT, (single, damped)),
-    Row(thm.DAMPED, (*PAIR, Regression), (Projection,), (Entropic, *CURVED), (single, damped)),
+    Row(
+        thm.PA_UNIT,
+        (*CLASSES, Regression, Ranking),
+        (Projection,),
+        FLAT,
+        (has_one_rival, is_plain, has_unit_directions),
+    ),
+    Row(thm.PA, (*CLASSES, Regression, Ranking), (Projection,), FLAT, (has_one_rival, is_plain)),
+    Row(thm.SIMPLEX_PA, (*PAIR, Regression), (Projection, Optimal), (Entropic,), (has_one_rival, is_plain)),
+    Row(thm.PA, (*PAIR, Regression), (Projection, Optimal), CURVED, (has_one_rival, is_plain)),
+    Row(thm.PA, PAIR, (Optimal,), FLAT, (has_one_rival, is_plain)),
+    Row(thm.CAPPED, (*CLASSES, Ranking), (Projection,), FLAT, (has_one_rival, is_capped), weighted=True),
+    Row(thm.CAPPED, PAIR, (Projection,), (Entropic, *CURVED), (has_one_rival, is_capped), weighted=True),
+    Row(thm.CAPPED, PAIR, (Optimal,), (*FLAT, Entropic, *CURVED), (has_one_rival, is_capped)),
+    Row(thm.DAMPED, (*CLASSES, Regression, Ranking), (Projection,), FLAT, (has_one_rival, is_damped)),
+    Row(thm.DAMPED, (*PAIR, Regression), (Projection,), (Entropic, *CURVED), (has_one_rival, is_damped)),
     # ... regression and balls, ...
-    Row(thm.CAPPED_LOSS, (Regression,), (Projection, Optimal), (*FLAT, Entropic, *CURVED), (capped,)),
-    Row(thm.PA_UNIT, (Uniclass,), (Projection,), (Center, Ball), (plain,)),
-    Row(thm.SIMPLEX_PA, (Uniclass,), (Projection, Optimal), (SimplexCenter,), (plain,)),
-    Row(thm.PA, (Uniclass,), (Projection, Optimal), (PNormCenter,), (plain,)),
-    Row(thm.CAPPED_LOSS, (Uniclass,), (Projection, Optimal), (Center, Ball, SimplexCenter, PNormCenter), (capped,)),
-    Row(thm.DAMPED, (Uniclass,), (Projection,), (Center, Ball, SimplexCenter, PNormCenter), (damped,)),
+    Row(thm.CAPPED_LOSS, (Regression,), (Projection, Optimal), (*FLAT, Entropic, *CURVED), (is_capped,)),
+    Row(thm.PA_UNIT, (Uniclass,), (Projection,), (Center, Ball), (is_plain,)),
+    Row(thm.SIMPLEX_PA, (Uniclass,), (Projection, Optimal), (SimplexCenter,), (is_plain,)),
+    Row(thm.PA, (Uniclass,), (Projection, Optimal), (PNormCenter,), (is_plain,)),
+    Row(thm.CAPPED_LOSS, (Uniclass,), (Projection, Optimal), (Center, Ball, SimplexCenter, PNormCenter), (is_capped,)),
+    Row(thm.DAMPED, (Uniclass,), (Projection,), (Center, Ball, SimplexCenter, PNormCenter), (is_damped,)),
     # ... and costs, of classes, sequences and structures.
     *(
         Row(theorem, tasks, steps, geometries, needs)
@@ -233,9 +240,9 @@ TABLE: tuple[Row, ...] = (
             ((Structured,), (Projection,), (Euclidean,)),
         )
         for theorem, needs in (
-            (thm.PA_COST, (plain,)),
-            (thm.CAPPED_COST, (capped,)),
-            (thm.DAMPED_COST, (damped,)),
+            (thm.PA_COST, (is_plain,)),
+            (thm.CAPPED_COST, (is_capped,)),
+            (thm.DAMPED_COST, (is_damped,)),
         )
     ),
     # Several half-spaces at once: of classes, label sets, ranks, blocks, and rows per class.
@@ -260,22 +267,21 @@ TABLE: tuple[Row, ...] = (
     ),
     *_trials((Ranking,), (AdditiveBlocks,), even=(EvenRowPairs,), largest=(LargestRowPair,), on_simplex=True),
     # Quasi-additive steps ([PD]) and dual ascent over a window.
-    Row(thm.PERCEPTRON, PAIR, (Fixed,), (*FLAT, PNorm), (single,)),
-    Row(thm.FIXED, PAIR, (Fixed,), (Entropic, Balanced), (single,)),
-    Row(thm.AGGRESSIVE, PAIR, (Aggressive,), (*FLAT, Entropic, *CURVED), (single,)),
-    Row(thm.CAPPED, PAIR, (Ascent,), (*FLAT, Entropic, *CURVED), (single, same_margin)),
-    Row(thm.CAPPED_LOSS, (Regression,), (TubeAscent,), (Euclidean,), (same_margin,)),
+    Row(thm.PERCEPTRON, PAIR, (Fixed,), (*FLAT, PNorm), (has_one_rival,)),
+    Row(thm.FIXED, PAIR, (Fixed,), (Entropic, Balanced), (has_one_rival,)),
+    Row(thm.AGGRESSIVE, PAIR, (Aggressive,), (*FLAT, Entropic, *CURVED), (has_one_rival,)),
+    Row(thm.CAPPED, PAIR, (Ascent,), (*FLAT, Entropic, *CURVED), (has_one_rival, has_margin_of_task)),
+    Row(thm.CAPPED_LOSS, (Regression,), (TubeAscent,), (Euclidean,), (has_margin_of_task,)),
     # Gradients, least squares and variances.
-    Row(thm.DESCENT, (Regression,), (Proportional,), (Euclidean,), (exact_target,)),
-    Row(thm.EXPONENTIATED, (Regression,), (Proportional,), (Entropic, Balanced), (exact_target,)),
-    Row(thm.FORECAST, (Regression,), (Residual,), (Ridge,), (exact_target, lasting, forecasting)),
-    Row(thm.RIDGE, (Regression,), (Residual,), (Ridge,), (exact_target, lasting)),
-    Row(thm.VARIANCES_MISTAKES, CLASSES, (Regularized,), (Confidence,), (single, margin_one, lasting)),
-    Row(thm.VARIANCES, (Regression,), (Regularized,), (Confidence,), (lasting,)),
+    Row(thm.DESCENT, (Regression,), (Proportional,), (Euclidean,), (has_no_tube,)),
+    Row(thm.EXPONENTIATED, (Regression,), (Proportional,), (Entropic, Balanced), (has_no_tube,)),
+    Row(thm.FORECAST, (Regression,), (Residual,), (Ridge,), (has_no_tube, never_forgets, forecasts)),
+    Row(thm.RIDGE, (Regression,), (Residual,), (Ridge,), (has_no_tube, never_forgets)),
+    Row(thm.VARIANCES_MISTAKES, CLASSES, (Regularized,), (Confidence,), (has_one_rival, has_margin_one, never_forgets)),
+    Row(thm.VARIANCES, (Regression,), (Regularized,), (Confidence,), (never_forgets,)),
 )
 # The loops that a theorem covers. Another subclass of Learner may run other rounds.
 LOOPS = (Learner, KernelLearner, WindowLearner, KernelWindowLearner)
-
 
 # Why some parts have no theorem; the first reason that applies is given. The case is None before it is known.
 REASONS: tuple[tuple[Callable[[Parts, Case | None], bool], str], ...] = (
@@ -323,7 +329,7 @@ def parts_of(learner: Learner[Any]) -> Parts:
     return Parts(learner.task, learner.step, learner.geometry)
 
 
-def planned(plan: Plan) -> Parts:
+def plan_parts(plan: Plan) -> Parts:
     """Return the parts that a plan makes for two classes, or for other targets, and two features."""
     step = plan.step if plan.first_step is None else plan.first_step(np.ones((1, 2)))
     return Parts(plan.task([0, 1]), step, plan.weights(Shape(2, plan.dtypes[0], False), None, 1))
