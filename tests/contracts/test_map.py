@@ -1,6 +1,8 @@
 """Pages name what exists: every module of the core is on the map, and the excerpts and tests that they cite exist."""
 
 import re
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 
 import onmargin
@@ -25,6 +27,22 @@ def test_every_cython_module_is_built():
     """A module that is not named in `meson.build` is never compiled."""
     build = (CORE / "meson.build").read_text(encoding="utf-8")
     assert not [path for path in modules() if path.endswith(".pyx") and f"'{Path(path).stem}'" not in build]
+
+
+def test_the_calls_of_the_page_exist():
+    """Each line of a trace has a file and the functions that it calls there; Python resolves them."""
+    text = (
+        PAGE.read_text(encoding="utf-8").split("One example, from each interface", 1)[1].split("The half-space\n", 1)[0]
+    )
+    calls = [
+        (path, name)
+        for path, names in re.findall(r"^ {3,}([\w/]+)\.pyx? +([\w.]+(?:, [\w.]+)*)(?=  |\n| ->)", text, re.MULTILINE)
+        for name in names.split(", ")
+    ]
+    assert len(calls) > 20
+    for path, name in calls:
+        if name != "play_round":  # compiled, and not visible to Python
+            assert callable(attrgetter(name)(import_module(f"onmargin.{path.replace('/', '.')}")))
 
 
 def test_included_code_is_there():
