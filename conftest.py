@@ -40,7 +40,7 @@ def same_random_numbers():
 
 @pytest.fixture
 def threads(monkeypatch):
-    """The threads that were started to play rounds."""
+    """The threads that were started to run rounds."""
     started = []
 
     def noted(*arguments):

@@ -2,7 +2,7 @@
 
 The last column is the gain that these times allow on two cores that have nothing else to do. For texts, it is the CPU
 time with one thread, divided by half of that with two, or by the time of the thread that learns if that is longer, and
-at most 2. For records and sentences, one thread reads and the other plays the rounds: it is the CPU time with one
+at most 2. For records and sentences, one thread reads and the other runs the rounds: it is the CPU time with one
 thread, divided by that of the busier one.
 """
 

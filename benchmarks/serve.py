@@ -136,7 +136,7 @@ def create(port, name):
     from onmargin import Client as Asking
 
     with Asking(f"http://127.0.0.1:{port}") as client:
-        client.create(name, n_features=2**16)
+        client.create(name, model="PassiveAggressiveClassifier", n_features=2**16)
         client.learn_many(name, [{"a": 1.0}, {"b": 1.0}], ["yes", "no"])
 
 

@@ -1,6 +1,6 @@
 /* What the programs of this folder share. REAL is float or double, set by the build.
 
-   Each program plays the rounds of PA-I with C = 1 on the caller's arrays, an intercept inside the norm included, and
+   Each program runs the rounds of PA-I with C = 1 on the caller's arrays, an intercept inside the norm included, and
    counts mistakes. It checks nothing, keeps no other totals and knows one task: a limit that a library can approach. */
 #ifndef LIMIT_ROUND_H
 #define LIMIT_ROUND_H

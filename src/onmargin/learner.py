@@ -79,7 +79,7 @@ class UnsoundRowError(Exception):
 
 
 class Learner(Part, Generic[SomeGeometry]):
-    """A task, a step and a geometry that together play rounds, with their totals.
+    """A task, a step and a geometry that together run rounds, with their totals.
 
     The step and the task may be replaced between calls; the geometry carries the state.
 
@@ -142,31 +142,31 @@ class Learner(Part, Generic[SomeGeometry]):
         targets: Offsets | None = None,
         interruptible: bool = False,
     ) -> None:
-        """Play one round per row, in the given order; `weight` scales C row by row, and 0 skips a row.
+        """Run one round per row, in the given order; `weight` scales C row by row, and 0 skips a row.
 
         `trials` are the offsets of trials of several rows in X, `targets` those of targets of several numbers in y.
         With `interruptible`, an interrupt may come between rounds; the caller must then drop the learner.
         """
         pace = self.pace(X, trials) if interruptible else 0
         parts = self.task, self.step, self.geometry, self._totals
-        rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace)
+        rounds.run(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace)
 
     def learn_in(
         self, background: Background, X: Rows, y: Vector, weight: Vector | None, *, trials: Offsets, targets: Offsets
     ) -> None:
-        """Play rounds like `learn`, in a second thread: do not use the learner until its work is done."""
+        """Run rounds like `learn`, in a second thread: do not use the learner until its work is done."""
         parts = self.task, self.step, self.geometry, self._totals
-        rounds.play(*parts, X, y, weight, trials=trials, targets=targets, background=background)
+        rounds.run(*parts, X, y, weight, trials=trials, targets=targets, background=background)
 
     def learn_unchecked(self, X: Rows, y: Vector) -> None:
-        """Play one round per row of an unchecked X, with plain weights; targets may also be unchecked numbers.
+        """Run one round per row of an unchecked X, with plain weights; targets may also be unchecked numbers.
 
         An invalid row or target raises `UnsoundRowError`, and the caller must drop what was learned.
         """
-        if not rounds.play(self.task, self.step, self.geometry, self._totals, X, y, guarded=True):
+        if not rounds.run(self.task, self.step, self.geometry, self._totals, X, y, guarded=True):
             raise UnsoundRowError
 
-    def play_by(
+    def learn_by(
         self,
         step: Step,
         X: Rows,
@@ -177,12 +177,12 @@ class Learner(Part, Generic[SomeGeometry]):
         targets: Offsets | None = None,
         interruptible: bool,
     ) -> None:
-        """Play rounds like `learn`, with a step made for these rows."""
+        """Run rounds like `learn`, with a step made for these rows."""
         pace = self.pace(X) if interruptible else 0
-        rounds.play(self.task, step, self.geometry, self._totals, X, y, weight, order, targets=targets, pace=pace)
+        rounds.run(self.task, step, self.geometry, self._totals, X, y, weight, order, targets=targets, pace=pace)
 
     def pace(self, X: Rows, trials: Offsets | None = None) -> int:
-        """Return how many of these rounds to play between two checks for signals."""
+        """Return how many of these rounds to run between two checks for signals."""
         geometry = self.geometry
         if X.n_rows * (X.n_features + ROW + self._links(X.n_rows)) * geometry.n_scores * MOST_EFFORT < STRETCH:
             return STRETCH  # all of them

@@ -348,7 +348,7 @@ class PassiveAggressiveClassifier(Classifier, ClassifierOptions):
     >>> from onmargin.river import PassiveAggressiveClassifier
     >>> model = preprocessing.StandardScaler() | PassiveAggressiveClassifier(C=0.01, average=True)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.79%
+    Accuracy: 88.63%
     """
 
     learner = stream.PassiveAggressiveClassifier
@@ -387,7 +387,7 @@ class AutoClassifier(Classifier, AutoClassifierOptions):
     >>> from onmargin.river import AutoClassifier
     >>> model = preprocessing.StandardScaler() | AutoClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 91.19%
+    Accuracy: 91.11%
     """
 
     learner = stream.AutoClassifier
@@ -425,7 +425,7 @@ class AROWClassifier(Classifier, AROWClassifierOptions):
     >>> from onmargin.river import AROWClassifier
     >>> model = preprocessing.StandardScaler() | AROWClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.47%
+    Accuracy: 88.79%
     """
 
     learner = stream.AROWClassifier
@@ -463,7 +463,7 @@ class NHERDClassifier(Classifier, NHERDClassifierOptions):
     >>> from onmargin.river import NHERDClassifier
     >>> model = preprocessing.StandardScaler() | NHERDClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.23%
+    Accuracy: 88.39%
     """
 
     learner = stream.NHERDClassifier
@@ -522,7 +522,7 @@ class Perceptron(Classifier, PerceptronOptions):
     >>> from onmargin.river import Perceptron
     >>> model = preprocessing.StandardScaler() | Perceptron()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 84.07%
+    Accuracy: 84.55%
     """
 
     learner = stream.Perceptron
@@ -541,7 +541,7 @@ class PNormPerceptron(Classifier, PNormPerceptronOptions):
     >>> from onmargin.river import PNormPerceptron
     >>> model = preprocessing.StandardScaler() | PNormPerceptron(p=3.0)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 84.39%
+    Accuracy: 84.23%
     """
 
     learner = stream.PNormPerceptron
@@ -562,7 +562,7 @@ class Winnow(Classifier, WinnowOptions):
     >>> from onmargin.river import Winnow
     >>> model = preprocessing.StandardScaler() | Winnow(features=RecordFeatures(n_features=2**6), balanced=True)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 84.07%
+    Accuracy: 84.31%
     """
 
     learner = stream.Winnow
@@ -581,7 +581,7 @@ class DualAscentClassifier(Classifier, DualAscentOptions):
     >>> from onmargin.river import DualAscentClassifier
     >>> model = preprocessing.StandardScaler() | DualAscentClassifier(C=0.1)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 87.43%
+    Accuracy: 87.67%
     """
 
     learner = stream.DualAscentClassifier

@@ -61,7 +61,7 @@ def operations():
     yield learn("m", 3)
     yield lambda service: service.keep(service.get("m"), [PAIRS[0][0], PAIRS[1][0]], ["yes", "no"])
     yield lambda service: service.clone("m", "c")
-    yield lambda service: service.rename("c", "d")
+    yield lambda service: service.rename("c", schema.Rename(name="d"))
     yield learn("d", 3)
     yield lambda service: service.delete("n")
     yield learn("m", 3)

@@ -12,6 +12,7 @@ from copy import deepcopy
 import httpx
 
 import onmargin
+from onmargin.apps.learners import LEARNERS
 from onmargin.apps.serve.app import App
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.run import configured
@@ -79,6 +80,8 @@ def predict(client, name, *xs, **options):
 
 
 def create(client, name="m", task=None, model=None, **parameters):
+    """Create a model; by default it is the plain learner of its task, which learns a small stream quickly."""
+    model = model or LEARNERS[task or "classify"]
     sent = {"name": name, "task": task, "model": model, "parameters": parameters}
     answer = client.post("/v1/models", json=sent)
     assert answer.status_code == 201, answer.text

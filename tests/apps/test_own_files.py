@@ -13,8 +13,8 @@ import pytest
 
 import onmargin as library
 from onmargin.apps.loaded import load_learner
-from onmargin.apps.looks import settings_for
 from onmargin.apps.run import _forgets
+from onmargin.apps.sniff import adapt_recipe
 from tests.apps.program import conll, jsonl, onmargin, report
 from tests.apps.test_tables import people, said
 
@@ -85,7 +85,7 @@ def test_columns_aligned_with_blanks(tmp_path):
     data, out = tmp_path / "a.data", tmp_path / "model"
     data.write_text("".join(f"{k % 13:>5} {k / 7:8.3f} {'ab'[k % 13 > 6]}\n" for k in range(100)))
     message = said("train", data, "-o", out, "--format", "csv", "--delimiter", "space")
-    assert "blanks between fields, no header (columns are 0, 1, ...), label '2'" in message
+    assert "whitespace between fields, no header (columns are 0, 1, ...), label '2'" in message
     assert library.load(out).feature_names_ == ["0", "1"]
 
 
@@ -196,7 +196,7 @@ def test_files_to_predict_have_the_marks_of_the_training_data(tmp_path):
     onmargin("predict", out, new, "-o", tmp_path / "o.jsonl")
     assert "--force is for" in onmargin("convert", data, "--to", "jsonl", "--force", code=2)
     assert library.load(out).feature_names_ == ["size", "code=x", "code=1,200"]
-    assert settings_for(str(new), load_learner(str(out))[1], None, {}).thousands is None
+    assert adapt_recipe(str(new), load_learner(str(out))[1], None, {}).dialect["thousands"] is None
 
 
 @pytest.mark.parametrize(

@@ -185,8 +185,8 @@ def test_features_of_tokens_are_made_once(tmp_path, monkeypatch):
     from onmargin.features import window
 
     made = []
-    plain = window.WindowFeatures.__call__
-    monkeypatch.setattr(window.WindowFeatures, "__call__", lambda self, x: made.append(1) or plain(self, x))
+    plain = window._Templates.__call__
+    monkeypatch.setattr(window._Templates, "__call__", lambda self, x: made.append(1) or plain(self, x))
     data, out = conll(tmp_path / "a.conll", 20), tmp_path / "model"
     onmargin("train", data, data, "-o", out, "--passes", 4)
     assert len(made) == 120

@@ -161,7 +161,7 @@ def test_a_run_is_resumed_with_another_number_of_threads(tmp_path):
     assert model.totals_.rounds == 50
     assert model.features.n_jobs == 1
     # It is not among the parameters that must be the same.
-    assert "n_jobs" not in notes["request"]["parameters"]
+    assert "n_jobs" not in notes["options"]["parameters"]
 
 
 def test_a_file_that_became_shorter_is_another_file(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 import onmargin
 from onmargin import stream
+from onmargin.apps.learners import LEARNERS
 from onmargin.apps.serve.certified import certificate
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.problems import ConflictError
@@ -254,7 +255,7 @@ def test_the_client_and_a_shutdown(tmp_path):
     model, predictions = alone(pairs)
     with process(tmp_path) as (address, running):
         with onmargin.Client(address) as client:
-            client.create("m")
+            client.create("m", C=1.0)
             assert [client.learn("m", x, y) for x, y in pairs] == predictions
             assert client.predict_many("m", [x for x, _ in pairs]) == model.predict_many([x for x, _ in pairs])
             assert client.weights("m") == dict(list(model.weights().items())[:20])
@@ -275,6 +276,18 @@ def test_the_client_and_a_shutdown(tmp_path):
         running.wait(LIMIT)
     with process(tmp_path) as (address, _), onmargin.Client(address) as client:
         assert client.model("m")["seq"] == 10
+
+
+@pytest.mark.parametrize(("task", "name"), [("classify", "AutoClassifier"), ("regress", "AutoRegressor")])
+def test_the_default_learner_is_that_of_the_command_line(tmp_path, task, name):
+    with served(tmp_path) as client:
+        made = lambda **sent: client.post("/v1/models", json=sent).json()["model"]  # noqa: E731
+        assert made(name="a", task=task) == name
+        assert made(name="b", task=task, parameters={"C": 0.5}) == LEARNERS[task]
+        if task == "classify":
+            assert made(name="c") == name
+    with served(tmp_path) as client:
+        assert [one["model"] for one in client.get("/v1/models").json()["models"]][:2] == [name, LEARNERS[task]]
 
 
 def test_probabilities(tmp_path):
@@ -347,7 +360,9 @@ def test_null_is_a_missing_value(tmp_path):
         parts = client.get("/v1/models/m/weights", params={"label": "y"}).json()["parts"]
         assert {part["feature"]: part["value"] for part in parts} == model.weights("y")
         assert predict(client, "m", {"b": None, "a": 3.0}).json()["predictions"] == [model.predict_one({"a": 3.0})]
-        certified = certificate(JsonLearner.begin(None, "classify", {}, Room()), [Example(x, y) for x, y in examples])
+        certified = certificate(
+            JsonLearner.begin(None, "classify", {"C": 1.0}, Room()), [Example(x, y) for x, y in examples]
+        )
         assert certified.holds
         explained = client.post("/v1/models/m/explain", json={"examples": [{"x": {"b": None, "a": 3.0}}]}).json()
         assert [part["feature"] for part in explained["explanations"][0]["parts"]] == ["a"]

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import onmargin
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.protocol import Guarded
 from onmargin.apps.serve.tokens import Tokens, line
@@ -424,3 +425,37 @@ def test_a_client_that_stops_reading(quick_to_close, caplog):
         connection.socket.sendall(requests)
     assert quick_to_close.get("/health").status_code == 200
     assert caplog.text == ""
+
+
+def test_a_client_bridges_a_restart(monkeypatch):
+    """The address refuses connections for a while, longer than five seconds of waiting."""
+    waits = []
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    monkeypatch.setattr("onmargin.apps.serve.connection.time.sleep", waits.append)
+    with onmargin.Client(f"http://127.0.0.1:{port}") as late:
+        with pytest.raises(ConnectionError, match=f"no answer from the service at 127.0.0.1:{port}"):
+            late.learn("m", "a", "x")
+        assert sum(waits) > 10
+        waits.clear()
+        with pytest.raises(ConnectionError, match="no answer"):  # it was never sent, so that it can be repeated
+            late.create("n")
+        assert sum(waits) > 10
+
+
+def test_callers_give_idempotency_keys(tmp_path):
+    with served(tmp_path) as client:
+        create(client)
+        for _ in range(2):  # as a program that starts again
+            with onmargin.Client(str(client.base_url)) as one:
+                one.learn("m", "a", "x", key="first")
+                one.learn_many("m", ["a", "b"], ["x", "y"], key="second")
+                (prediction,), ids = one.predict_later("m", ["a"])
+                assert one.label("m", ids, [prediction]) == [prediction]
+        assert client.get("/v1/models/m").json()["seq"] == 5
+
+
+def test_a_token_is_not_shown_in_errors():
+    with pytest.raises(ValueError, match="token must be one line") as caught:
+        onmargin.Client("http://127.0.0.1:1", token="secret\nsecret")
+    assert "secret" not in str(caught.value)

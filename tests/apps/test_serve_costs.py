@@ -1,5 +1,6 @@
 """The cost of a request is bounded: bytes that are kept or sent, and time that others wait."""
 
+import asyncio
 import random
 import socket
 import threading
@@ -14,9 +15,9 @@ from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.schema import Example
 from onmargin.apps.serve.service import Settings
-from onmargin.apps.serve.slices import SECONDS
+from onmargin.apps.serve.slices import SECONDS, Turn
 from tests.apps import serving
-from tests.apps.serving import create, learn, served
+from tests.apps.serving import blocked, create, learn, served
 from tests.waiting import LIMIT, wait_until
 
 HEAD = b"POST /v1/models/m/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -173,25 +174,124 @@ def test_supports_of_kernels_are_bounded(tmp_path, monkeypatch, vectors):
         assert learn(client, "m", pairs[40]).status_code == 200
 
 
-def test_bytes_in_flight_are_bounded(tmp_path):
+def send_half(client, operation, size=45_000):
+    """Send the first part of a request, and return its connection."""
+    connection = socket.create_connection((client.base_url.host, client.base_url.port), timeout=LIMIT)
+    head = HEAD.replace(b"/learn", b"/" + operation.encode())
+    connection.sendall(head + b'Content-Length: 59000\r\n\r\n{"examples": [{"x": "' + b"a" * size)
+    return connection
+
+
+@pytest.mark.parametrize("operation", ["learn", "predict"])
+def test_bytes_in_flight_are_bounded(tmp_path, operation):
     """Bytes of partially sent requests count, and are released."""
     with served(tmp_path, limits=Limits(in_flight=100_000, body=60_000, seconds=60)) as client:
         create(client)
-        connections = []
-        try:
-            for n_before in range(3):
-                one = socket.create_connection((client.base_url.host, client.base_url.port), timeout=LIMIT)
-                connections.append(one)
-                wait_until(lambda n=n_before: client.app._in_flight.held >= n * 45_000)
-                one.sendall(HEAD + b'Content-Length: 59000\r\n\r\n{"examples": [{"x": "' + b"a" * 45_000)
-            received = connections[-1].recv(1000)
-            assert b" 429 " in received.splitlines()[0]
-            assert b"retry-after" in received
-        finally:
-            for one in connections:
-                one.close()
-        wait_until(lambda: learn(client, "m", ("a " * 20_000, "x")).status_code == 200)
+        with send_half(client, operation):
+            wait_until(lambda: client.app._in_flight.held.get("all", 0) >= 45_000)
+            with send_half(client, operation) as refused:
+                received = refused.recv(1000)
+                assert b" 429 " in received.splitlines()[0]
+                assert b"retry-after" in received
+        wait_until(lambda: not client.app._in_flight.held)
+        assert learn(client, "m", ("a " * 20_000, "x")).status_code == 200
         assert client.get("/v1/models/m").json()["seq"] == 1
+
+
+def test_whoever_reads_cannot_stop_learning(tmp_path):
+    """Eight half-sent predictions filled the memory for all requests."""
+    with served(tmp_path, limits=Limits(in_flight=120_000, body=60_000, seconds=60)) as client:
+        create(client)
+        half = [send_half(client, "predict", 40_000) for _ in range(8)]
+        wait_until(lambda: client.app._in_flight.held.get("all", 0) >= 40_000)
+        assert learn(client, "m", ("a " * 20_000, "x")).status_code == 200
+        for connection in half:
+            connection.close()
+
+
+def test_a_body_that_stops_ends_its_connection(tmp_path, monkeypatch):
+    monkeypatch.setattr("onmargin.apps.serve.protocol.GRACE", 0.2)
+    with served(tmp_path, limits=Limits(seconds=LIMIT)) as client:
+        create(client)
+        with send_half(client, "learn") as slow:
+            assert slow.recv(1000) == b""
+        wait_until(lambda: not client.app._in_flight.held)
+
+
+async def nothing():
+    """Do nothing."""
+
+
+def take_turns(kinds):
+    """Return the order in which requests of these kinds get their turn."""
+
+    async def run():
+        turn, order = Turn(), []
+
+        async def take(kind):
+            async with turn.reading if kind == "read" else turn:
+                order.append(kind)
+                await asyncio.create_task(nothing())  # the other tasks run
+
+        await asyncio.gather(*map(take, kinds))
+        assert not turn.locked()
+        return order
+
+    return asyncio.run(run())
+
+
+def test_reading_and_learning_take_turns():
+    assert take_turns(["read"] * 5 + ["learn"] * 2) == ["read", "learn", "read", "learn", "read", "read", "read"]
+    assert take_turns(["learn"] * 4 + ["read"]) == ["learn", "read", "learn", "learn", "learn"]
+
+
+def test_a_turn_is_not_lost_when_a_client_goes():
+    async def run():
+        turn = Turn()
+        async with turn:
+            waiting = [asyncio.create_task(turn.__aenter__()) for _ in range(2)]
+            await asyncio.create_task(nothing())  # the other tasks run
+            waiting[0].cancel()
+            await asyncio.create_task(nothing())  # the other tasks run
+        waiting[1].cancel()  # it has just been handed over
+        await asyncio.gather(*waiting, return_exceptions=True)
+        assert not turn.locked()
+
+    asyncio.run(run())
+
+
+def test_models_take_turns(tmp_path):
+    """A model with many waiting requests does not keep another one from learning."""
+    with served(tmp_path, Settings(group=1)) as client:
+        for name in ("busy", "other"):
+            create(client, name)
+            learn(client, name, ("a", "x"), ("b", "y"))
+        order = []
+        learned = client.service.learned
+        client.service.learned = lambda entry: (order.append(entry.model), learned(entry))
+        go_on = blocked(client.service)
+        threads = []
+        for n_before, name in enumerate(["busy"] * 4 + ["other"]):
+            threads.append(threading.Thread(target=learn, args=(client, name, ("a", "x"))))
+            threads[-1].start()
+            wait_until(lambda n=n_before: client.service.turn.locked() and client.service.waiting == n)
+        go_on.set()
+        for thread in threads:
+            thread.join()
+        assert order == [1, 1, 2, 1, 1]
+
+
+def test_sweeps_over_a_window_have_a_price(tmp_path):
+    """An example took 37 s and more, and everything else waited."""
+    with served(tmp_path) as client:
+        create(client, model="DualAscentClassifier", C=1e6, sweeps=10**9, window=None)
+        answer = learn(client, "m", ({"a": 1.0}, "x"), ({"a": -1.0}, "y"))
+        assert (answer.status_code, "window and sweeps" in answer.json()["error"]) == (422, True)
+        create(client, "n", model="DualAscentClassifier", window=None, sweeps=100)
+        statuses = {learn(client, "n", *(({"a": 1.0}, "x"), ({"a": -1.0}, "y")) * 50).status_code for _ in range(5)}
+        assert statuses == {200, 422}  # until the window is too long
+        create(client, "o", model="DualAscentClassifier")
+        assert learn(client, "o", *(({"a": 1.0}, "x"), ({"a": -1.0}, "y")) * 200).status_code == 200
 
 
 def test_long_predictions_are_not_kept_for_retries(tmp_path):

@@ -11,14 +11,15 @@ from itertools import islice
 import pytest
 
 import onmargin
-from onmargin.apps.serve.certified import certify_beside
-from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.certified import spawn_certificate
+from onmargin.apps.serve.journal import ModelRow
 from onmargin.apps.serve.journal_file import JournalError
 from onmargin.apps.serve.json_learner import JsonLearner
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.problems import DiskError
 from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.state import State
+from onmargin.apps.serve.writer import Writer
 from tests.apps.serving import blocked, create, learn, learned, process, records, served
 from tests.waiting import LIMIT, wait_until
 
@@ -136,7 +137,7 @@ def test_a_writer_that_ends_responds_and_the_service_stops(tmp_path, monkeypatch
         def fail(*_):
             raise MemoryError
 
-        monkeypatch.setattr(State, "learn", fail)
+        monkeypatch.setattr(Writer, "_apply", fail)
         answer = learn(client, "m", PAIRS[0])
         assert answer.status_code == 503
         assert "retry with the same key" in answer.json()["error"]  # and not the response after the time limit
@@ -219,8 +220,8 @@ def test_certificates_do_not_run_files_of_the_current_folder(tmp_path, monkeypat
     (tmp_path / "msgspec.py").write_text("raise SystemExit('taken over')")
     monkeypatch.chdir(tmp_path)
     bodies = [b'{"x":{"a":1.0},"y":"b"}', b'{"x":{"c":1.0},"y":"d"}']
-    kept = Kept(1, "m", "classify", b'{"C": 1.0}', 0)
-    assert asyncio.run(certify_beside(kept, bodies)).rounds == 2
+    kept = ModelRow(1, "m", "classify", b'{"C": 1.0}', 0)
+    assert asyncio.run(spawn_certificate(kept, bodies)).rounds == 2
 
 
 def test_a_client_may_stop_reading_a_journal(tmp_path):
@@ -357,3 +358,25 @@ def test_a_sequence_of_weight_zero_is_refused(tmp_path):
             assert "weight" in answer.json()["error"]
             assert learn(client, "m", ([["a"], ["b"]], ["x", "y"])).status_code == 200
         assert client.service.models["m"].state.skipped == 0
+
+
+def test_a_full_disk_is_visible(tmp_path, capfd):
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", PAIRS[0])
+        database = client.service.journal.db
+        limit = lambda n: client.service._disk.submit(  # noqa: E731
+            lambda: database.execute(f"pragma max_page_count = {n}").fetchall()
+        ).result()
+        limit(client.service._disk.submit(lambda: database.execute("pragma page_count").fetchone()[0]).result())
+        for _ in range(2):
+            assert learn(client, "m", *PAIRS).status_code == 507
+        health = client.get("/health").json()
+        assert (health["learning"], "disk is full" in health["problem"]) == (False, True)
+        metrics = client.get("/metrics").text
+        assert "onmargin_refused_full_total 2" in metrics
+        assert "onmargin_learning 0" in metrics
+        limit(2**30)
+        assert learn(client, "m", *PAIRS).status_code == 200
+        assert client.get("/health").json()["learning"]
+    assert capfd.readouterr().err.count("the disk is full") == 1

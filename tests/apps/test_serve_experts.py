@@ -2,11 +2,9 @@
 
 import re
 
-import msgspec
 import pytest
 
 import onmargin
-from onmargin.apps.serve.journal import Journal
 from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.service import Service, Settings
 from tests.apps.serving import create, learn, learned, records, served
@@ -86,7 +84,7 @@ def test_one_model_has_no_experts(tmp_path):
         ({"model": "AutoClassifier", "task": "novelty"}, "is for the task 'classify', not 'novelty'"),
         ({"model": "SequenceTagger", "task": "classify"}, "is for the task 'tag', not 'classify'"),
         ({"model": "AutoClassifier", "parameters": {"C": 1.0}}, "AutoClassifier has no parameter C"),
-        ({"parameters": {"auto": True}}, "PassiveAggressiveClassifier has no parameter auto"),
+        ({"parameters": {"auto": True}}, "AutoClassifier has no parameter auto"),
         ({"parameters": {"C": []}}, "C must be a number greater than 0, or a sequence"),
         ({"parameters": {"C": [1.0] * 101}}, "n_features must be at most"),
         ({"model": "AutoRegressor", "parameters": {"n_features": 64}}, "n_features must be at most"),
@@ -117,29 +115,6 @@ def test_opening_needs_the_same_experts(tmp_path):
     service = Service.open(tmp_path, Settings())
     assert isinstance(service.models["m"].state.learner.model, onmargin.stream.AutoClassifier)
     service.journal.close()
-
-
-@pytest.mark.parametrize(
-    ("task", "parameters", "model"),
-    [
-        ("classify", {"auto": True, "n_features": 64}, "AutoClassifier"),
-        ("regress", {"auto": True}, "AutoRegressor"),
-        ("classify", {"C": 0.5, "auto": False, "dtype": "float32"}, "PassiveAggressiveClassifier"),
-        ("ordinal", {"ranks": [1, 2]}, "OrdinalRegressor"),
-    ],
-)
-def test_journals_from_before_learners_had_names_are_opened(tmp_path, task, parameters, model):
-    """They have no name of a learner, and `auto` among the parameters."""
-    Service.open(tmp_path, Settings()).journal.close()
-    journal = Journal(tmp_path / "journal.sqlite")
-    journal.create("m", task, msgspec.json.encode(parameters))
-    journal.close()
-    with served(tmp_path) as client:
-        found = client.get("/v1/models/m").json()
-        assert (found["task"], found["model"]) == (task, model)
-        assert "auto" not in found["parameters"]
-        y = {"classify": "yes", "regress": 0.5, "ordinal": 2}[task]
-        assert learn(client, "m", ({"a": 1.0}, y)).status_code == 200
 
 
 def test_matrices_count_for_the_memory_limit(tmp_path):

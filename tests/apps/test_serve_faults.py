@@ -52,7 +52,7 @@ def test_the_end_does_not_wait_for_a_certificate(tmp_path, monkeypatch):
         asked.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("onmargin.apps.serve.service.certify_beside", never)
+    monkeypatch.setattr("onmargin.apps.serve.service.spawn_certificate", never)
     with ThreadPoolExecutor(1) as beside, served(tmp_path) as client:
         create(client)
         learn(client, "m", *PAIRS)

@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -117,7 +116,7 @@ def test_kept_predictions_are_bounded(tmp_path, monkeypatch):
         assert size <= 600
         client.service.settings = settings
         later = time.time() + 8 * 86400
-        monkeypatch.setattr("onmargin.apps.serve.held.time", SimpleNamespace(time=lambda: later))
+        monkeypatch.setattr("onmargin.apps.serve.held.steady_time", lambda: later)
         kept(client, PAIRS[0][0])
         assert label(client, ids[-1:], ["yes"]).status_code == 404
 
@@ -201,3 +200,15 @@ def test_sizes_are_updated_and_not_counted_again(tmp_path):
         assert client.get("/v1/models/m").json()["kept"] == 2
     with served(tmp_path) as client:
         assert client.get("/v1/models/m").json()["kept"] == 2
+
+
+def test_a_clock_that_is_set_ahead_drops_nothing(tmp_path, monkeypatch):
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:5])
+        ids = predict(client, "m", PAIRS[5][0], keep=True).json()["ids"]
+        ahead = time.time() + 8 * 86400
+        monkeypatch.setattr(time, "time", lambda: ahead)
+        predict(client, "m", PAIRS[6][0], keep=True)
+        monkeypatch.undo()
+        assert label(client, ids, ["yes"]).status_code == 200

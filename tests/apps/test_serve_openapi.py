@@ -54,3 +54,17 @@ def test_the_document_is_served(client):
     assert {"learn", "predict", "explain", "certificate"} <= {
         operation["operationId"] for path in described["paths"].values() for operation in path.values()
     }
+
+
+def test_every_schema_is_an_object():
+    """Generators of clients, such as openapi-python-client, do not read Boolean schemas."""
+    waiting = [json.loads(document(tokens=True))["components"]["schemas"]]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            assert not isinstance(one.get("items"), bool), one
+            if "prefixItems" in one:
+                assert one["minItems"] == one["maxItems"] == len(one["prefixItems"])
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one

@@ -212,5 +212,6 @@ def test_a_token_is_requested(browser, tmp_path):
         page.press("#token", "Enter")
         expect(page.locator("#none")).to_be_visible()
         expect(page.locator("#enter")).to_be_hidden()
-        expect(page.locator("#curl-create")).to_contain_text("Authorization: Bearer secret")
+        expect(page.locator("#curl-create")).to_contain_text("Authorization: Bearer $ONMARGIN_TOKEN")
+        expect(page.locator("#curl-create")).not_to_contain_text("secret")
         page.close()

@@ -1,6 +1,7 @@
 """Access control, size, rate and time limits; the file system is not accessible."""
 
 import hmac
+import signal
 import socket
 import threading
 from hashlib import sha256
@@ -94,6 +95,40 @@ def test_token_files(tmp_path):
         with pytest.raises(TokenFileError):
             Tokens.read(path)
     assert "line" in command("token", "learn")
+
+
+def test_tokens_are_read_again(tmp_path):
+    """SIGHUP replaces the tokens without a restart; a file with an error changes nothing."""
+    path = tmp_path / "tokens"
+    path.write_text(line("read", "old"))
+    with process(tmp_path / "data", "--tokens", path) as (address, running):
+
+        def status(token):
+            return httpx.get(f"{address}/v1/models", headers={"Authorization": f"Bearer {token}"}).status_code
+
+        assert (status("old"), status("new")) == (200, 401)
+        path.write_text(line("read", "new"))
+        running.send_signal(signal.SIGHUP)
+        assert "read again" in running.stderr.readline()
+        assert (status("old"), status("new")) == (401, 200)
+        path.write_text("nonsense")
+        running.send_signal(signal.SIGHUP)
+        assert "stay as they were" in running.stderr.readline()
+        assert status("new") == 200
+
+
+def test_what_a_refusal_says(tmp_path, tokens):
+    with served(tmp_path, tokens=Tokens.read(tokens[0]), limits=Limits(body=1024)) as client:
+        says = lambda **headers: client.get("/v1/models", headers=headers).json()["error"]  # noqa: E731
+        assert says().startswith("a token is needed")
+        assert says(Authorization="Bearer other").startswith("the token is not known")
+        admin = {"Authorization": f"Bearer {tokens[1]['admin']}"}
+        assert "--max-body" in client.post("/v1/models", json={"name": "a" * 2000}, headers=admin).json()["error"]
+
+
+def test_options_from_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONMARGIN_SERVE_MAX_BODY", "12")
+    assert "12" in command("serve", "--data", tmp_path, "--port", 0, code=2)
 
 
 def test_other_addresses_need_tokens(tmp_path):

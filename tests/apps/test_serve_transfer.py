@@ -2,6 +2,7 @@
 
 import json
 import tarfile
+import threading
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -14,7 +15,7 @@ from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.witness import Witness
 from tests.apps.program import onmargin as command
 from tests.apps.serving import create, learn, learned, predict, process, records, served
-from tests.waiting import wait_until
+from tests.waiting import LIMIT, wait_until
 
 PAIRS = list(records(120))
 BINARY = {"Content-Type": "application/octet-stream"}
@@ -122,6 +123,57 @@ def test_another_name(tmp_path):
     with served(tmp_path) as client:
         assert learned(client.service, "n") == state
         create(client)
+
+
+def test_a_model_is_replaced_without_a_gap(tmp_path):
+    with served(tmp_path) as client:
+        for name, n in (("mail", 10), ("next", 20)):
+            create(client, name)
+            learn(client, name, *PAIRS[:n])
+        client.post("/v1/models/mail/compact", json={})
+        assert "replace" in client.post("/v1/models/next/rename", json={"name": "mail"}).json()["error"]
+        statuses, ending = set(), threading.Event()
+
+        def ask():
+            with httpx.Client(base_url=client.base_url, timeout=LIMIT) as own:
+                while not ending.is_set():
+                    statuses.add(predict(own, "mail", PAIRS[0][0]).status_code)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        wait_until(lambda: statuses)
+        made = client.post("/v1/models/next/rename", json={"name": "mail", "replace": True})
+        ending.set()
+        asking.join()
+        assert (made.json()["name"], made.json()["seq"], statuses) == ("mail", 20, {200})
+        assert learn(client, "mail", *PAIRS[20:30]).json()["last"] == 30
+        state = learned(client.service, "mail")
+        assert not list((tmp_path / "snapshots").iterdir())
+    with served(tmp_path) as client:
+        assert [one["name"] for one in client.get("/v1/models").json()["models"]] == ["mail"]
+        assert learned(client.service, "mail") == state
+
+
+@pytest.mark.parametrize("done", [False, True])
+def test_a_crash_while_a_model_is_replaced_is_not_damage(tmp_path, done, monkeypatch):
+    with served(tmp_path) as client:
+        for name, n in (("mail", 10), ("next", 20)):
+            create(client, name)
+            learn(client, name, *PAIRS[:n])
+    service = Service.open(tmp_path, Settings())
+
+    def crash(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(*((Witness, "settle") if done else (service.journal, "_update")), crash)
+    with pytest.raises(KeyboardInterrupt):
+        service.journal.rename(service.models["next"].kept, "mail", service.models["mail"].id)
+    monkeypatch.undo()
+    service.journal.close()
+    with served(tmp_path) as client:
+        found = {one["name"]: one["seq"] for one in client.get("/v1/models").json()["models"]}
+        assert found == ({"mail": 20} if done else {"mail": 10, "next": 20})
+        assert client.get("/health").json()["damaged"] == 0
 
 
 @pytest.mark.parametrize("done", [False, True])

@@ -7,7 +7,7 @@ import pytest
 
 import onmargin as library
 from onmargin.io import load_with_notes
-from onmargin.io.csv_look import look_at_csv
+from onmargin.io.csv_dialect import detect_dialect
 from tests.apps.program import conll, jsonl, onmargin, report, svmlight
 
 
@@ -109,9 +109,9 @@ def test_headers_are_detected_or_generated(tmp_path, delimiter, header):
     data, out = people(tmp_path / "people.txt", 60, delimiter, header), tmp_path / "model"
     done = report("train", data, "-o", out)
     assert (done["examples"], done["classes"]) == (60, 2)
-    settings = load_with_notes(out)[1]["settings"]
-    assert (settings["delimiter"], settings["header"]) == (delimiter, header)
-    assert settings["label"] == ("buys" if header else "6")
+    recipe = load_with_notes(out)[1]["recipe"]
+    assert (recipe["dialect"]["delimiter"], recipe["dialect"]["header"]) == (delimiter, header)
+    assert recipe["label"] == ("buys" if header else "6")
     assert report("evaluate", out, data)["examples"] == 60
     forced = report("train", data, "-o", out, "--no-header" if header else "--header", "--task", "classify")
     assert forced["examples"] == 60 + (1 if header else -1)
@@ -163,7 +163,7 @@ def test_marks_of_numbers(tmp_path):
     ],
 )
 def test_tables_are_recognized(lines, found):
-    look = look_at_csv(lines)
+    look = detect_dialect(lines)
     assert (look.delimiter, look.header, look.decimal) == found
 
 
@@ -186,8 +186,8 @@ def test_many_whole_numbers_are_quantities(tmp_path):
     data.write_text("x,age\n" + "".join(f"{k % 7}.5,{20 + k * 7 % 60}\n" for k in range(400)))
     assert report("train", data, "-o", out)["task"] == "regress"
     data.write_text("x,rings\n" + "".join(f"{k % 7}.5,{1 + k * 7 % 20}\n" for k in range(400)))
-    assert "20 different whole numbers as labels are taken for classes" in said("train", data, "-o", out)
-    assert "taken for classes" not in said("train", data, "-o", out, "--task", "classify")
+    assert "20 different whole numbers as labels are treated as classes" in said("train", data, "-o", out)
+    assert "treated as classes" not in said("train", data, "-o", out, "--task", "classify")
 
 
 def test_implausible_labels_are_refused(tmp_path):
@@ -357,7 +357,7 @@ def test_columns_between_blanks(tmp_path, write, look):
     data.write_text("\n".join(lines) + "\n")
     few.write_text(lines[0])
     line = said("train", data, "-o", out).splitlines()[0]
-    assert line.endswith(f"csv, blanks between fields, {look}; task classify, AutoClassifier")
+    assert line.endswith(f"csv, whitespace between fields, {look}; task classify, AutoClassifier")
     assert len(library.load(out).feature_names_) == 3
     assert onmargin("predict", out, few).split() == ["a"]
     assert onmargin("predict", out, "-", stdin=lines[1]).split() == ["b"]

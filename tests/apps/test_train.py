@@ -8,7 +8,8 @@ import pytest
 
 import onmargin as library
 from onmargin import stream
-from onmargin.io import load_with_notes, read_jsonl, read_svmlight
+from onmargin.features import WindowFeatures
+from onmargin.io import load, read_jsonl, read_svmlight
 from tests.apps.program import SENTENCES, conll, jsonl, onmargin, report, start, svmlight
 from tests.waiting import LIMIT
 
@@ -285,19 +286,11 @@ def test_a_closed_pipe_is_not_an_error(tmp_path):
     assert b"Traceback" not in process.communicate(timeout=LIMIT)[1]
 
 
-def test_notes_say_how_files_are_read(tmp_path):
-    data, out = conll(tmp_path / "a.conll"), tmp_path / "model"
-    onmargin("train", data, "-o", out)
-    _, notes = load_with_notes(out)
-    assert notes["settings"]["columns"] == 2
-    assert "w[0]" in notes["features"]["templates"]
-
-
 def test_templates_are_chosen(tmp_path):
     data, out = conll(tmp_path / "a.conll"), tmp_path / "model"
     onmargin("train", data, "-o", out, "--template", "w[0]", "--template", "w[-1]|pos[0]", "--checkpoint-every", 4)
-    model, notes = load_with_notes(out)
-    assert notes["features"]["templates"] == ["w[0]", "w[-1]|pos[0]"]
+    model = load(out)
+    assert model.window == WindowFeatures(["w", "pos"], ["w[0]", "w[-1]|pos[0]"])
     names = {name.partition("=")[0] for name in model.feature_names_}
     assert names == {"w[0]", "w[-1]|pos[0]", "first", "last"}
     assert onmargin("predict", out, data).split() == [line.split()[2] for line in SENTENCES.splitlines() if line] * 10

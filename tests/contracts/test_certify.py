@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product
 from math import inf
 from pathlib import Path
 
@@ -15,7 +15,8 @@ import onmargin
 from onmargin import PassiveAggressiveClassifier, theory
 from onmargin._core.steps.step import Constant, Projection
 from onmargin.theory import NoTheorem, certify
-from onmargin.theory._table import is_listed, plan_parts
+from onmargin.theory._table import TABLE as THEOREMS
+from onmargin.theory._table import Parts, is_listed, plan_parts
 from tests.structures import Chains
 
 random = np.random.default_rng(0)
@@ -574,16 +575,54 @@ def with_part(name, kind, make):
     return Other
 
 
+# Learners that have a theorem: every one with its default parameters, and others.
+CERTIFIED = {kind.__name__: default(kind) for kind in LEARNERS if kind not in WITHOUT_THEOREM} | {
+    name: (model, *(target if isinstance(target, tuple) else (X, target)))
+    for name, (model, target, _) in BOUNDS.items()
+}
+
+
 @pytest.mark.parametrize("part", ["task", "step", "geometry"])
-@pytest.mark.parametrize("name", [kind.__name__ for kind in LEARNERS])
+@pytest.mark.parametrize("name", CERTIFIED)
 @pytest.mark.filterwarnings("ignore:margin .* is out of reach:UserWarning")
 def test_a_foreign_part_has_no_theorem(name, part):
     """Certificates come from the parts that ran, not from the names of options."""
-    kind = getattr(onmargin, name)
+    model, rows, target = CERTIFIED[name]
     if name.startswith("Auto") and part != "task":
         pytest.skip("the regret bound holds for models of any step and geometry")
-    with pytest.raises(NoTheorem, match="no theorem"):
-        certify(*default(with_part(part, kind, foreign)))
+    other = with_part(part, type(model), foreign)(**model.get_params(deep=False))
+    certify(model, rows, target)
+    with pytest.raises(NoTheorem, match=r"no theorem covers Other: .*\bForeign\b"):
+        certify(other, rows, target)
+
+
+def made(kind):
+    """Return an object of a class, without values."""
+    return kind.__new__(kind)
+
+
+@pytest.mark.parametrize("field", Parts._fields)
+def test_a_theorem_covers_only_the_types_that_the_table_lists(field):
+    listed = {kinds for row in THEOREMS for kinds in product(row.tasks, row.steps, row.geometries)}
+    for kinds in listed:
+        parts = Parts(*map(made, kinds))
+        assert is_listed(parts)
+        assert not is_listed(parts._replace(**{field: made(type("Foreign", (type(getattr(parts, field)),), {}))}))
+
+
+def test_rounds_of_another_kind_have_no_theorem():
+    """The loop over the rounds is one of those that the theorems are about."""
+
+    class OtherLoop(PassiveAggressiveClassifier):
+        def partial_fit(self, *arguments, **named):
+            super().partial_fit(*arguments, **named)
+            learner = self._model.learner
+            self._model.learner = type("Foreign", (type(learner),), {})(learner.task, learner.step, learner.geometry)
+            return self
+
+    OtherLoop.__init__ = PassiveAggressiveClassifier.__init__
+    with pytest.raises(NoTheorem, match="its rounds are those of a Foreign"):
+        certify(OtherLoop(), X, y)
 
 
 @pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, onmargin.PassiveAggressiveRegressor])

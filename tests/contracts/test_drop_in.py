@@ -308,7 +308,7 @@ def balanced_so_far(y, classes, sample_weight):
         if sample_weight[t] > 0:
             seen.add(label)
             counts[label] = counts.get(label, 0) + 1
-            factors[t] = sample_weight[t] * sum(counts.values()) / (len(seen) * counts[label])
+            factors[t] = sample_weight[t] * sum(counts.values()) / (max(len(seen), 2) * counts[label])
     return factors
 
 

@@ -16,10 +16,10 @@ PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 
 # Layers, from the bottom up. A module may import from its own part and from lower layers, never from a sibling.
 LAYERS = [
-    {"_lazy", "_tables", "_warnings", "errors"},
+    {"_lazy", "_numbers", "_tables", "_warnings", "errors"},
     {"_core", "reference"},
     {"_parts"},
-    {"learner", "_checks"},
+    {"learner", "transaction", "_checks"},
     {"models"},
     {"features", "io"},
     {"estimators", "stream"},

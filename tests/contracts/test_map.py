@@ -41,7 +41,7 @@ def test_the_calls_of_the_page_exist():
     ]
     assert len(calls) > 20
     for path, name in calls:
-        if name != "play_round":  # compiled, and not visible to Python
+        if name != "run_round":  # compiled, and not visible to Python
             assert callable(attrgetter(name)(import_module(f"onmargin.{path.replace('/', '.')}")))
 
 

@@ -54,7 +54,7 @@ def test_table_of_experts(model):
     for line, m in zip(lines[1:], order, strict=False):
         name, forgets = experts.names[m], experts.forgets[m]
         assert line.startswith(name)
-        assert line.endswith("forgets") == forgets == ("forgets" in name or name.startswith(("last value", "PA-II")))
+        assert line.endswith("forgets") == forgets == ("forgets" in name or name.startswith(("last ", "PA-II")))
     assert order[0] == experts.leader
     assert lines[1].split("  ")[-1].startswith("leads")
     rows = html(experts).findall(".//tbody/tr")

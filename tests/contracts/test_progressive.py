@@ -322,7 +322,7 @@ def test_alarm_receives_every_mistake(model, rows, target, every, monkeypatch):
     run = module._Totals(model, module._labels(target), RecordingAlarm(), stream=False)
     single, named, counts = clone(model), run.named, [0]
     for piece in module.pieces(rows, target, every, {}):
-        run.play(piece)
+        run.record(piece)
     for row, answer, _ in module.pieces(rows, target, 1, {}):
         counts.append(single.partial_fit(row, answer, **named).totals_.mistakes)
         named = {}

@@ -269,13 +269,6 @@ def test_without_an_intercept_there_is_no_level():
     assert "last value" not in model.experts_.names
 
 
-def test_a_single_class_has_no_loss():
-    digits, labels = load_digits(return_X_y=True)
-    order = np.argsort(labels > 0, kind="stable")
-    model = AutoClassifier().partial_fit(digits[order][:100], labels[order][:100])
-    assert model.totals_.mistakes == model.experts_.mistakes.max() == 0
-
-
 @pytest.mark.parametrize("first", ["no", "yes"])
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 def test_rows_before_the_second_class_are_learned_as_if_both_were_known(first, form):

@@ -76,7 +76,7 @@ PAGES = [
     *(ROOT / "docs").rglob("*.rst"),
     *(ROOT / "examples").rglob("*.py"),
 ]
-SUFFIXES = {".py", ".pyi", ".pyx", ".pxd", ".h", ".c", ".html", ".js"}
+SUFFIXES = {".py", ".pyx", ".pxd", ".h", ".c", ".html", ".js"}
 SOURCES = [
     path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES
 ]

@@ -13,7 +13,7 @@ import onmargin
 from onmargin import ModelFileError
 from onmargin.io.model_file import from_bytes, to_bytes
 from tests.examples import examples
-from tests.io.forging import CASES, is_loaded, peak, put_together, taken_apart
+from tests.io.forging import CASES, is_loaded, number_of, peak, put_together, taken_apart
 
 # Memory that loading a forged file may take, in addition to what the tests use.
 MEMORY = 2**29
@@ -55,14 +55,12 @@ def labels(*more):
     """Add a label, in a list or in an array."""
 
     def change(document, arrays):
-        known = document["state"]["classes_"]
+        known, counts, *_ = labels_of(document)
         if isinstance(known, list):
             known.extend(more)
         else:
             arrays[known["array"]] = np.append(arrays[known["array"]], more)
-            if "class_counts_" in document["state"]:
-                counts = document["state"]["class_counts_"]["array"]
-                arrays[counts] = np.append(arrays[counts], 0.0)
+        arrays[counts["array"]] = np.append(arrays[counts["array"]], [0.0] * len(more))
 
     return change
 
@@ -93,11 +91,6 @@ def without_tasks(document, arrays):
     task["arguments"][0] = {"tuple": []}
 
 
-def other_codes(document, arrays):
-    codes = document["state"]["_codes"]["dict"]
-    codes[sorted(codes)[0]] = 10**6
-
-
 def names_in_any_order(document, arrays):
     ends = arrays["state._names.ends"]
     ends[:] = ends[::-1]
@@ -115,14 +108,19 @@ def other_random_state(document, arrays):
     document["parameters"]["random_state"] = {"random_state": state}
 
 
+def labels_of(document):
+    """Return the arguments of the labels of a model."""
+    return document["state"]["_model"]["part"]["arguments"][3]["part"]["arguments"]
+
+
 def wide_items(document, arrays):
-    arrays.pop(document["state"]["classes_"]["array"])
+    arrays.pop(labels_of(document)[0]["array"])
     items = {"dtype": "<U268435456", "shape": [3], "items": ["a", "b", "c"]}
-    document["state"]["classes_"] = {"items": items}
+    labels_of(document)[0] = {"items": items}
 
 
 def used_twice(document, arrays):
-    document["state"]["n_iter_"] = dict(document["state"]["classes_"])
+    document["state"]["n_iter_"] = dict(labels_of(document)[0])
 
 
 def not_used(document, arrays):
@@ -149,7 +147,6 @@ FORGERIES = {
     "classes of a stream": (STREAM, labels("zz"), "is not what its parameters make for . labels"),
     "labels of a ranker": ("LabelRanker-default-float", labels(9), "for 4 labels"),
     "classes that are not sorted": (CLASSIFIER, labels(-1), "labels must be sorted, each named once"),
-    "codes of labels": ("SequenceTagger-default", other_codes, "codes must be those of the labels"),
     "names": ("SequenceTagger-default", names_in_any_order, "the ends of names must rise"),
     "labels without a model": (STREAM, no_model, "nothing was learned, but"),
     "no tasks": (
@@ -217,3 +214,55 @@ def test_invalid_offsets_are_refused(small, change):
         text = json.dumps(moved, separators=(",", ":")).encode()
         with pytest.raises(ModelFileError):
             from_bytes(len(text).to_bytes(8, "little") + text + small[8 + size :])
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@examples(20)
+@given(st.data())
+def test_numbers_that_are_not_finite_are_refused(case, path, data):
+    document, arrays = copy.deepcopy(taken_apart(number_of(case)))
+    floats = sorted(name for name, array in arrays.items() if array.dtype.kind == "f" and array.size)
+    if not floats:
+        return
+    name = data.draw(st.sampled_from(floats))
+    arrays[name] = arrays[name].copy()
+    # C of a step may be infinite.
+    number = data.draw(st.sampled_from([np.nan, np.inf])) if name.endswith("weights") else np.nan
+    arrays[name].flat[data.draw(st.integers(0, arrays[name].size - 1))] = number
+    path.write_bytes(put_together(document, arrays))
+    with pytest.raises(ModelFileError, match="finite"):
+        onmargin.load(path, parameters=getattr(case, "given", {}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("rounds", -1), ("mistakes", 2**63 - 1), ("updates", 0.5), ("loss", -1.0), ("max_squared_norm", -1.0)),
+        *(("squared_loss", {"float": "nan"}), ("cost", {"float": "inf"}), ("dual_value", {"float": "-inf"})),
+    ],
+)
+def test_totals_that_no_learner_has_are_refused(path, name, value):
+    def change(document, arrays):
+        waiting = [document["state"]]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, dict) and "squared_loss" in one:
+                one[name] = value
+                return
+            waiting += one.values() if isinstance(one, dict) else one if isinstance(one, list) else []
+        raise AssertionError("there are no totals")
+
+    path.write_bytes(forged("PassiveAggressiveClassifier-default", change))
+    with pytest.raises(ModelFileError, match=name):
+        onmargin.load(path)
+
+
+@pytest.mark.parametrize("name", ["factors", "squares", "sums", "bins", "best_squares"])
+def test_calibrations_that_no_learner_has_are_refused(path, name):
+    def change(document, arrays):
+        (found,) = (key for key in arrays if key.endswith(f"calibration.{name}"))
+        arrays[found] = np.full_like(arrays[found], -1.0)
+
+    path.write_bytes(forged("PassiveAggressiveClassifier-default", change))
+    with pytest.raises(ModelFileError):
+        onmargin.load(path)

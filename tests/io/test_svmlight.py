@@ -34,7 +34,7 @@ def parsed(text, **options):
     """Return labels, ends of rows, indices, values, and an error or None."""
     parser = Parser(**options)
     problem = parser.parse(text, len(text))
-    labels, _, ends, indices, values, _, _ = parser.take()
+    labels, _, ends, indices, values, _, _ = parser.take_rows()
     return labels, ends, indices, values, problem
 
 
@@ -131,7 +131,7 @@ def test_floats_are_rounded_doubles(level):
     )
     parser = Parser(dtype=np.float32, level=level)
     assert parser.parse(text.encode(), len(text)) is None
-    assert parser.take()[4].tolist() == [float(np.float32(t)) for t in map(float, texts)]
+    assert parser.take_rows()[4].tolist() == [float(np.float32(t)) for t in map(float, texts)]
 
 
 @given(

@@ -1,4 +1,4 @@
-"""[SIMPROJ] for blocks: its bounds (B18 to B21), what is wrong with them as printed (E8 to E10), and its experiment."""
+"""[SIMPROJ] for blocks: its bounds (B18 to B21), what is wrong as printed (E8 to E10, E16, E17), and its experiment."""
 
 from math import sqrt
 
@@ -150,6 +150,40 @@ def test_hinge_loss_of_simperc_has_no_bound():
     bound = 0.5 / (C - C**2 / 2)  # of u = 1, which has no loss
     assert totals.cost == 1 <= bound
     assert totals.loss == 1 + (T - 1) / 2 > bound
+
+
+@pytest.mark.parametrize(
+    ("update", "C", "gain"),
+    [
+        ("conproj", 1.5, 0.75),
+        ("simperc", 1.5, 0.9375),
+        ("simproj", 2.0, 0.75),
+        ("simopt", 2.0, 1.0),
+        ("exact", 2.0, 1.0),
+    ],
+)
+def test_gains_for_two_orthonormal_instances(update, C, gain):
+    """E16: SimPerc can gain more than ConProj. E17: SimProj is not optimal for orthogonal instances."""
+    assert learned(np.eye(2), np.ones(2), [0, 0], update=update, C=C).dual_value == pytest.approx(gain)
+
+
+@given(blocks(), aggressiveness)
+def test_conproj_gains_at_least_the_lower_bound_of_simperc(trials, C):
+    """E16, corrected: in the first trial, where all margins are 0, the gain is at least C - C^2 R^2 / 2."""
+    X, y, groups, _ = trials
+    X, y = X[groups == 0], y[groups == 0]
+    gain = learned(X, y, groups[groups == 0], update="conproj", C=C).dual_value
+    R2 = (X**2).sum(axis=1)
+    assert gain >= (C - C**2 * R2.max() / 2) * (R2 > 0).all() - 1e-9
+
+
+@given(arrays.arrays(float, 4, elements=st.sampled_from([0.25, 0.5, 1.0, 2.0])), aggressiveness)
+def test_simopt_is_optimal_for_orthogonal_instances(norms, C):
+    """E17, corrected."""
+    simopt, exact = (
+        learned(np.diag(norms), np.ones(4), [0] * 4, update=u, C=C).dual_value for u in ("simopt", "exact")
+    )
+    assert simopt == pytest.approx(exact)
 
 
 def test_printed_optimized_bound_lacks_a_factor():

@@ -62,7 +62,7 @@ def check_finite(model, X):
         assert np.isfinite(answers(model, X)).all()
 
 
-sizes = st.floats(-300, 300).map(lambda exponent: 10.0**exponent) | st.sampled_from([0.0, 5e-324, 1e300])
+sizes = st.floats(-320, 300).map(lambda exponent: 10.0**exponent) | st.sampled_from([0.0, 5e-324, 1e300])
 
 
 @pytest.mark.parametrize("case", LEARNERS, ids=str)
@@ -91,6 +91,58 @@ def test_model_stays_finite_and_keeps_learning(case, data):
         model.partial_fit(*case.half(1))
     assert model.totals_.rounds == rounds + 30
     check_finite(model, X)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # a margin that no row can have
+@pytest.mark.parametrize("case", LEARNERS, ids=str)
+@examples(25)
+@given(st.data())
+def test_first_rows_of_any_size(case, data):
+    """Whatever the size and order of rows, weights and targets, nothing learned or answered is NaN or infinite."""
+    X, y = case.half(0)
+    model = case.model()
+    for _ in range(data.draw(st.integers(1, 6))):
+        i = data.draw(st.integers(0, 29))
+        x = X[[i]].toarray() if case.sparse else X[[i]]
+        x = x * data.draw(sizes | st.lists(sizes, min_size=x.size, max_size=x.size).map(np.array))
+        target = None if y is None else y[i : i + 1]
+        if TARGETS.get(case.name) == "numbers":
+            target = target * data.draw(st.just(1.0) | sizes)
+        before = deepcopy(model)
+        try:
+            with np.errstate(all="ignore"):
+                weight = data.draw(st.just(1.0) | sizes)
+                model.partial_fit(sparse.csr_matrix(x) if case.sparse else x, target, sample_weight=[weight])
+        except ValueError:
+            assert anatomy(vars(model)) == anatomy(vars(before))
+            continue
+        try:
+            check_finite(model, X)
+        except ValueError as error:  # refused, because kernel values of these rows overflow
+            assert "the kernel gives values that are not finite" in str(error)  # noqa: PT017
+            return
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-170, 1e-162, 1e-150, 1e150, 1e300])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_odd_first_row_does_not_blind_a_vote(size, n_classes):
+    """Squares of the first scores underflowed, the votes were NaN from then on, and NaN counted as right."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)), rng.integers(0, n_classes, 300)
+    X[:, 0] += 3 * y
+    X[0] *= size
+    model = onmargin.AutoClassifier()
+    wrong = 0
+    for k in range(300):
+        if k > n_classes:
+            scores = model.decision_function(X[[k]])
+            assert np.isfinite(scores).all()
+            assert np.isfinite(model.predict_proba(X[[k]])).all()
+            wrong += model.predict(X[[k]])[0] != y[k]
+        with np.errstate(all="ignore"):
+            model.partial_fit(X[[k]], y[[k]], classes=np.arange(n_classes) if k == 0 else None)
+    assert wrong <= model.totals_.mistakes <= wrong + n_classes + 1
+    assert wrong < 100
 
 
 def test_average_over_many_rounds_stays_finite():

@@ -235,12 +235,12 @@ static void run_votes(void)
         double *now = all, *total = all + 4 * n, *v = all + 8 * n, *l = all + 9 * n, *L = all + 10 * n, *p = all + 11 * n;
         double awake[20], slack[20], ranks[20] = {0}, lines[7][20];
         const Calibrations calibrations = {lines[0], lines[1], lines[2], lines[3], lines[4], lines[5], lines[6]};
-        const Naps naps = {awake, all + 12 * n, all + 13 * n, all + 14 * n, all + 15 * n, all + 16 * n};
+        const SleepCounts sleep_counts = {awake, all + 12 * n, all + 13 * n, all + 14 * n, all + 15 * n, all + 16 * n};
         for (ptrdiff_t k = 0; k < n; k++)
             awake[k] = k < models && k % 3 != 1;
         votes->margins(s, -1, total, n, slack, now);
         const Spread round = votes->suffer(now, total, LOSS, 2.5, awake, v, n, l);
-        votes->charge(&naps, round.expected, n, l, v, L);
+        votes->charge(&sleep_counts, round.expected, n, l, v, L);
         votes->weigh(L, L[votes->least(L, models)], 3, models % 2 ? 1 : 0.9, 0.1, models, n, p);
         votes->share(p, awake, n, v);
         votes->units(s, awake, 0.1, 1.5, n, squares);
@@ -252,7 +252,7 @@ static void run_votes(void)
         votes->calibrate(&calibrations, s, awake, squares, 7, -1, 0.5, 2, 0.3, n);
         results[0] = votes->tally(s, v, n);
         results[1] = votes->grade(s, awake, v, squares, 7, n);
-        results[2] = (double)votes->due(&naps, 1, 0.5, 2.5, 3, n);
+        results[2] = (double)votes->due(&sleep_counts, 1, 0.5, 2.5, 3, n);
         results[3] = round.low, results[4] = round.high, results[5] = round.expected;
         results[6] = votes->pool(&calibrations, s, awake, squares, 7, n);
         show("votes", 8, results, 7);
@@ -261,7 +261,7 @@ static void run_votes(void)
         show("slack", 8, slack, models);
         show("weigh", 8, p, models);
         show("rank", 8, ranks, models);
-        show_memory("naps", 8, &weights, 17 * n);
+        show_memory("sleep_counts", 8, &weights, 17 * n);
     }
 }
 

@@ -78,7 +78,7 @@ def test_a_class_that_comes_late_has_its_margin():
     """Both earlier classes score 0 on its row, so the loss is the whole margin."""
     late = PassiveAggressiveClassifier(C=np.inf, fit_intercept=False, class_margin={"c": 4.0})
     late.partial_fit(np.eye(3)[:2], ["a", "b"]).partial_fit(np.eye(3)[2:], ["c"])
-    assert late.totals_.loss == 0 + 1 + 4  # the first example has no rival yet
+    assert late.totals_.loss == 1 + 1 + 4
     assert late.coef_[:, 2].tolist() == [-2.0, 0.0, 2.0]
 
 

@@ -215,6 +215,9 @@ def test_experts_for_sparse_rows_equal_their_twins(task, columns, combine):
     scaling = model.intercept_scaling_
     weights = np.vstack([np.zeros((X.shape[1] - 1, columns)), level / scaling])
     runs["majority class"] = reference.Run(weights, weights, scores=list(scores))
+    targets = stream.y[:, np.newaxis] if columns == 1 else np.eye(columns)[stream.y.astype(int)]
+    last = np.vstack([np.zeros((X.shape[1] - 1, columns)), targets[-1] / scaling])
+    runs["last label"] = reference.Run(last, last, scores=list(np.vstack([np.zeros(columns), targets[:-1]])))
     results = model.experts_
     assert set(results.names) == set(runs)
     ordered = [runs[name] for name in results.names]

@@ -11,11 +11,11 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
 from onmargin import AutoClassifier, reference
+from onmargin._core.geometries.as_double import AsDouble
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.geometries.ridge import Ridge
 from onmargin._core.geometries.standardized import Standardized
-from onmargin._core.geometries.widened import Widened
 from onmargin._core.steps.step import Residual
 from onmargin._core.tasks.task import Indicators, Regression
 from onmargin.learner import Learner, as_rows
@@ -37,7 +37,7 @@ def test_regression_equals_the_solution_of_each_round(container, forecast, forge
     weight = uneven_weights(len(stream.y))
     options = {"alpha": 0.5, "forgetting": forgetting, "forecast": forecast}
     ridge = Ridge(stream.X.shape[1], 1, np.float64, bias=bias, **options)
-    learner = Learner(Regression(0.0), Residual(), Widened(ridge) if dtype is np.float32 else ridge)
+    learner = Learner(Regression(0.0), Residual(), AsDouble(ridge) if dtype is np.float32 else ridge)
     learner.learn(as_rows(CONTAINERS[container](stream.X)), stream.y, weight)
     X = with_coordinate(stream.X.astype(np.float64), bias)
     live = weight > 0

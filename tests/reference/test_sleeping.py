@@ -68,7 +68,7 @@ def test_sleeping_models_are_weighted_as_by_the_twin(seed, groups, whole, scale)
         assert_allclose(task.weights, twin.weights[t], rtol=1e-7, atol=1e-12)
         lose(task, loss, weight[t])
     losses = losses * weight[:, np.newaxis]
-    assert_allclose(task.naps, [twin.charged, twin.asleep[:-1].sum(axis=0)], rtol=1e-9, atol=1e-9 * scale)
+    assert_allclose(task.sleep_counts, [twin.charged, twin.asleep[:-1].sum(axis=0)], rtol=1e-9, atol=1e-9 * scale)
     assert_allclose(task.losses(), np.where(twin.asleep[:-1], 0, losses).sum(axis=0) + twin.charged, rtol=1e-9)
     assert task.mixed == pytest.approx(twin.mixed, rel=1e-9)
     assert task.gap == pytest.approx(twin.gap, rel=1e-7)
@@ -131,9 +131,9 @@ def test_groups_are_the_geometries_that_models_share():
     model = AutoClassifier().partial_fit(X, X[:, 0] > 0)
     assert_array_equal(model._learner.task.settings()["groups"], range(len(model.experts_.names)))
     model = AutoClassifier().partial_fit(csr_array(X), X[:, 0] > 0)
-    *linear, majority = model._learner.task.settings()["groups"]
+    *linear, majority, last = model._learner.task.settings()["groups"]
     assert not any(linear)
-    assert majority == 1
+    assert len({0, majority, last}) == 3
 
 
 @pytest.mark.parametrize("bad", [[0, 1], [[0, 1, 2]]])
@@ -156,8 +156,8 @@ def test_weights_that_underflow_get_shares_in_the_next_round():
 def test_a_state_in_which_the_leader_sleeps_is_refused():
     hedge = Hedge(2, voting=True, groups=[0, 1])
     state = {name: np.copy(value) for name, value in hedge.state().items()}
-    state["naps"][5] = 1
-    with pytest.raises(ValueError, match="naps must leave the model with the smallest loss awake"):
+    state["sleep_counts"][5] = 1
+    with pytest.raises(ValueError, match="sleep_counts must leave the model with the smallest loss awake"):
         hedge.__setstate__(state)
 
 
@@ -226,7 +226,9 @@ def test_graded_scores_of_two_classes_are_those_of_the_twin(rounds, weighted):
     agree = (odds >= 0) == model.predict(rows)
     assert agree.mean() > 0.8
     assert_allclose(found[agree], odds[agree], rtol=1e-5)
-    assert (np.diff(found[~agree][odds[~agree].argsort()]) > -1e-6).all()
+    for side in (odds >= 0, odds < 0):  # scores on the side of the vote are in the order of the odds
+        apart = ~agree & side
+        assert (np.diff(found[apart][odds[apart].argsort()]) > -1e-6).all()
 
 
 @examples(40)

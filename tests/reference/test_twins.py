@@ -26,6 +26,7 @@ TWINS = {
     "OneVsRest": "one_vs_rest",
     "Ordinal": "ordinal_trial",
     "Ranking": "label_ranking",
+    "Quantile": "quantile",
     "Regression": "regression",
     "Sequence": "play_sequences",
     "ExpertVote": "several",
@@ -102,7 +103,7 @@ TWINS = {
     "Standardized": "running_standardization",
     "StandardizedEntries": "standardized_entries",
     "Thresholds": "ordinal_trial",
-    "Widened": "ridge",
+    "AsDouble": "ridge",
     "WithAverage": "Run",  # its `mean`
 }
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import forkserver
 from pathlib import Path
 
@@ -55,6 +56,20 @@ def test_pool_is_rebuilt_when_a_worker_dies(tmp_path, pair):
     model = scale.fit(AROWClassifier(), shards, engine=deadly, epochs=2)
     assert deadly.deaths == len(list(tmp_path.glob("death*"))) == 3
     assert to_bytes(model) == to_bytes(scale.fit(AROWClassifier(), shards, engine=LocalEngine(1), epochs=2))
+
+
+def test_workers_of_a_broken_pool_end_before_they_are_waited_for(monkeypatch):
+    """The executor would wait forever for a worker that it started after it terminated the others."""
+    engine, shut_down, ended = LocalEngine(2), ProcessPoolExecutor.shutdown, []
+
+    def shutdown(executor, **options):
+        ended.append(engine._pool._ends[1].closed)
+        shut_down(executor, **options)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "shutdown", shutdown)
+    with pytest.raises(RuntimeError, match="a worker died 3 times"):
+        list(engine.map(die, [1], None))
+    assert ended == [True] * 3
 
 
 def test_repeated_crashes_are_an_error(pair):

@@ -44,7 +44,7 @@ def test_explanations_sum_to_scores(case):
             assert list(model.explain(x, label, top=2)) == list(explained)[:2]
 
 
-LEVELS = {"last value", "running mean", "majority class"}
+LEVELS = {"last value", "last label", "running mean", "majority class"}
 
 
 @every_case

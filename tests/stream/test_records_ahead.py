@@ -158,7 +158,7 @@ def test_an_interrupt_loses_nothing():
     for milliseconds in (1, 5, 20):
         several, single = make("PA", 2), make("PA", 1)
         several.learn_many(X[:10], y[:10])
-        several._player.stretch = 1 << 12
+        several._loop.stretch = 1 << 12
         before = signal.signal(signal.SIGALRM, signal.default_int_handler)
         try:
             with pytest.raises(KeyboardInterrupt):
@@ -178,7 +178,7 @@ def test_an_interrupt_loses_nothing():
 def test_a_signal_handler_may_use_the_model():
     X, y = records(), [f"c{k % 2}" for k in range(N_RECORDS)]  # no new names or labels
     several = make("PA", 2, n_features=2**9).learn_many(X[:10], y[:10])
-    several._player.stretch = 1 << 12
+    several._loop.stretch = 1 << 12
     seen = []
 
     def handle(*_):

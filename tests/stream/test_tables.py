@@ -10,7 +10,7 @@ import pytest
 import onmargin
 from onmargin import river, stream
 from onmargin.features import RecordFeatures
-from onmargin.models.experts import MOST_CORRELATED, MOST_CURVED, MOST_OF_TABLE
+from onmargin.models.experts import MOST_CORRELATED, MOST_NONLINEAR, MOST_OF_TABLE
 
 RANDOM = np.random.default_rng(5)
 X = np.round(RANDOM.normal(loc=[30, -2, 0, 5], scale=[9, 0.1, 1, 2], size=(400, 4)), 2)
@@ -118,7 +118,7 @@ def test_experts_of_tables_are_dropped_when_names_become_many():
     grown(MOST_CORRELATED + 1, model, MOST_CORRELATED - 1)
     assert "ridge, standardized" not in model.models_
     assert "ridge, curved 1" in model.models_
-    grown(MOST_CURVED + 1, model, MOST_CORRELATED + 1)
+    grown(MOST_NONLINEAR + 1, model, MOST_CORRELATED + 1)
     assert not any("curved" in name for name in model.models_)
     assert standardized(model)
     wide = {f"n{j}": 1.0 for j in range(MOST_OF_TABLE)}

@@ -1,1 +1,1 @@
-"""The compiled rounds: rows, tasks, steps, geometries and the loop that plays them."""
+"""The compiled rounds: rows, tasks, steps, geometries and the loop that runs them."""

@@ -18,5 +18,5 @@ cdef class Background:
     cpdef close(self)
 
 
-cpdef bint pays(double reading, double playing) noexcept
+cpdef bint pays(double reading, double running) noexcept
 cdef void free_lock(PyThread_type_lock lock) noexcept

@@ -17,9 +17,9 @@ from cpython.pythread cimport (
 cdef int PARTS = 5
 
 
-cpdef bint pays(double reading, double playing) noexcept:
-    """Return whether it saves time to play the rounds of a block while the next block is read."""
-    return PARTS * min(reading, playing) > reading + playing
+cpdef bint pays(double reading, double running) noexcept:
+    """Return whether it saves time to run the rounds of a block while the next block is read."""
+    return PARTS * min(reading, running) > reading + running
 
 
 cdef class Work:

@@ -47,7 +47,9 @@ cdef class Calibration:
         return self.next_due(n_scores)
 
     cdef Py_ssize_t next_due(self, Py_ssize_t n_scores) noexcept nogil
-    cdef take(self, memory)
+    cdef Calibration mirror                  # of the classes in the other order, while only one of two has a name
+    cdef use_memory(self, memory)
+    cdef void note(self, const Evidence* found, Py_ssize_t right, Py_ssize_t weight) noexcept nogil
     cdef void observe(self, Task task, Geometry geometry, Round* r, Py_ssize_t weight) noexcept nogil
     cdef void show(self, const Evidence* evidence, double* p) noexcept nogil
     cdef bint infer(self, const Centered* e, double* p) noexcept nogil

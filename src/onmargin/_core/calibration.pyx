@@ -188,10 +188,10 @@ cdef class Calibration:
         for k in range(2 * KNOTS):
             self.lifts[k], self.lift_squares[k] = 0, FIRST_SQUARES
         self.learning = True
-        self.take(zeros((3, n_classes)))
+        self.use_memory(zeros((3, n_classes)))
         self.memory[1] = FIRST_SQUARES
 
-    cdef take(self, memory):
+    cdef use_memory(self, memory):
         self.memory = memory
         self.c = <double*>address(memory, "d", memory.size, writable=True)
         self.c_squares = self.c + self.n_classes
@@ -199,6 +199,7 @@ cdef class Calibration:
 
     def __copy__(self):
         cdef Calibration other = Calibration.__new__(Calibration)
+        other.mirror = None if self.mirror is None else self.mirror.__copy__()
         other.n_classes, other.rounds, other.judged = self.n_classes, self.rounds, self.judged
         other.learning, other.wait, other.doubt = self.learning, self.wait, self.doubt
         other.slope, other.shift, other.bend = self.slope, self.shift, self.bend
@@ -208,7 +209,7 @@ cdef class Calibration:
         other.a, other.b, other.a_squares, other.b_squares = self.a, self.b, self.a_squares, self.b_squares
         other.s_square, other.v_square = self.s_square, self.v_square
         other.weight, other.log_loss, other.brier, other.bins = self.weight, self.log_loss, self.brier, self.bins
-        other.take(self.memory.copy())
+        other.use_memory(self.memory.copy())
         return other
 
     def for_classes(self, places, Py_ssize_t n_classes, double stretch=1.0):
@@ -216,19 +217,28 @@ cdef class Calibration:
 
         Their odds do not change, except for the adjustment of the best class. `stretch` is the factor by which
         differences of scores grow. A new class starts with the smallest offset.
+
+        If two classes change places, what was learned of them in the other order takes over: the `mirror`.
         """
         cdef Calibration other = self.__copy__()
         cdef Py_ssize_t j
+        if self.mirror is not None and n_classes == 2 and places[0] == 1:
+            other = other.mirror
+            other.rounds, other.wait, other.learning = self.rounds, self.wait, self.learning
+            return other
+        other.mirror = None
+        if self.n_classes == n_classes == 2:
+            return other
         if self.n_classes == 2 and n_classes > 2:  # which of the two was best no longer matters
             for j in range(KNOTS):
                 other.lifts[j] = (self.lifts[j] + self.lifts[KNOTS + j]) / 2
         offsets = self.memory[:2]
         other.n_classes = n_classes
-        other.take(zeros((3, n_classes)))
+        other.use_memory(zeros((3, n_classes)))
         other.memory[0] = offsets[0].min(initial=0)
         other.memory[1] = FIRST_SQUARES
         other.memory[:2, places] = offsets
-        other.s_square *= stretch * stretch
+        other.s_square = finite(other.s_square * (stretch * stretch))
         return other
 
     def __reduce__(self):
@@ -241,9 +251,17 @@ cdef class Calibration:
             "squares": np.array([self.s_square, self.v_square]), "doubt": np.array([self.doubt]),
             "sums": np.array([self.weight, self.log_loss, self.brier]), "bins": self.bins_so_far(),
         }
-        return type(self), (self.n_classes,), state
+        return type(self), (self.n_classes,), state | ({} if self.mirror is None else {"mirror": self.mirror})
+
+    def reflect(self):
+        """Also calibrate the two classes in the other order, until `for_classes`: only one of them has a name yet."""
+        self.mirror = Calibration(self.n_classes)
 
     def __setstate__(self, state):
+        mirror = state.get("mirror")
+        if mirror is not None and not (isinstance(mirror, Calibration) and self.n_classes == mirror.n_classes == 2):
+            raise ValueError(f"the mirror of a calibration must be one of two classes; got {mirror!r:.60}")
+        self.mirror = mirror
         cdef Py_ssize_t k
         factors, squares, sums, bins = np.empty(4), np.empty(2), np.empty(3), np.empty((3, BINS))
         best, best_squares, doubt, lifts = np.empty(3), np.empty(3), np.empty(1), np.empty((2, 2 * KNOTS))
@@ -251,7 +269,9 @@ cdef class Calibration:
             (factors, "factors"), (squares, "squares"), (sums, "sums"), (bins, "bins"), (self.memory[:2], "offsets"),
             (best, "best"), (best_squares, "best_squares"), (doubt, "doubt"), (lifts, "lifts"),
         ):
-            fill(array, state, name)
+            fill(array, state, name, least=-np.inf if name in {"best", "doubt", "lifts", "offsets"} else 0)
+        if not min(factors.min(), best_squares.min(), lifts[1].min(), self.memory[1].min(initial=np.inf)) > 0:
+            raise ValueError("factors and sums of squared gradients must be positive")
         self.rounds, self.judged = whole(state["rounds"], "rounds"), whole(state["judged"], "judged")
         self.wait = whole(state["wait"], "wait", most=128)
         self.a, self.b, self.a_squares, self.b_squares = factors
@@ -271,8 +291,10 @@ cdef class Calibration:
         return np.array([self.bins[k] for k in range(3 * BINS)]).reshape(3, BINS)
 
     def state(self):
-        """Return the learned numbers by name."""
-        return self.__reduce__()[2]
+        """Return the learned numbers by name, without the mirror."""
+        state = self.__reduce__()[2]
+        state.pop("mirror", None)
+        return state
 
     cdef Py_ssize_t next_due(self, Py_ssize_t n_scores) noexcept nogil:
         """Return how many rounds a used round represents; also set how many are skipped after it."""
@@ -302,11 +324,20 @@ cdef class Calibration:
             geometry.mean_scores(r.x, r.predicted, r.change)
             s = r.predicted
         cdef Evidence found = task.evidence(s, r.n_scores, r.change)
-        cdef double[4] room
-        cdef Centered e
+        cdef double opposite
         if found.n != (1 if self.n_classes == 2 else self.n_classes):
             return
-        e = centered(&found, room)
+        self.note(&found, right, weight)
+        if self.mirror is not None:
+            opposite = -found.s[0]
+            found.s = &opposite
+            self.mirror.learning = self.learning
+            self.mirror.note(&found, 1 - right, weight)
+
+    cdef void note(self, const Evidence* found, Py_ssize_t right, Py_ssize_t weight) noexcept nogil:
+        """Evaluate the probabilities and learn from the evidence of a round."""
+        cdef double[4] room
+        cdef Centered e = centered(found, room)
         if not self.infer(&e, self.p):
             return
         if self.learning:
@@ -408,7 +439,7 @@ cdef class Calibration:
         self.weight += weight
         self.log_loss -= weight * log(self.p[right])
         self.brier += weight * (square / 2 if self.n_classes == 2 else square)
-        place = min(<Py_ssize_t>(BINS * self.p[best]), BINS - 1)
+        place = <Py_ssize_t>(BINS * self.p[best]) if 0 <= self.p[best] < 1 else BINS - 1
         self.bins[place] += weight
         self.bins[BINS + place] += weight * self.p[best]
         self.bins[2 * BINS + place] += weight * (best == right)

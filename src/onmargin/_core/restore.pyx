@@ -5,6 +5,8 @@ from contextvars import ContextVar
 
 import numpy as np
 
+from libc.math cimport isfinite
+
 
 # The remaining bytes that parts may allocate, in a list of length one. None means no limit.
 LEFT = ContextVar("LEFT", default=None)
@@ -40,15 +42,29 @@ def zeros(shape, dtype=np.float64):
     return np.zeros(shape, dtype)
 
 
-def fill(array, state, str name):
-    """Copy an array of a saved state into the array of a part, which must have the same shape and type."""
+def fill(array, state, str name, least=-np.inf, *, bint infinite=False):
+    """Copy an array of a saved state into the array of a part, which must have the same shape and type.
+
+    Its numbers must be finite, unless they may be `infinite`, and at least `least`.
+    """
     given = state[name]
     if not isinstance(given, np.ndarray) or given.shape != array.shape or not np.can_cast(
         given.dtype, array.dtype, "same_kind"
     ):
         found = f"{given.dtype} of shape {given.shape}" if isinstance(given, np.ndarray) else f"{given!r:.60}"
         raise ValueError(f"{name} must be {array.dtype} of shape {array.shape}; got {found}")
+    if given.size and not (least <= given.min() and (infinite or np.isfinite(given).all())):
+        raise ValueError(f"{name} must be finite and at least {least}; got {given.min()} to {given.max()}")
     array[...] = given
+
+
+def number(value, str name, least=-np.inf):
+    """Return a finite number, which must be at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not (
+        least <= value and isfinite(<double>value)
+    ):
+        raise ValueError(f"{name} must be a finite number of at least {least}; got {value!r:.60}")
+    return float(value)
 
 
 def whole(number, str name, least=0, most=2**62):

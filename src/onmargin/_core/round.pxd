@@ -26,7 +26,7 @@ cdef struct HalfSpace:
     int32_t down      # the score that must fall
     int32_t part      # the part of the trial that it belongs to; the parts share C equally
     uint16_t model    # the model that it belongs to, if several models learn in the same round
-    uint8_t mistaken  # whether it makes the prediction wrong: s[up] <= s[down]
+    uint8_t mistaken  # whether it makes the prediction wrong: not s[up] > s[down]
 
 
 cdef struct Evidence:

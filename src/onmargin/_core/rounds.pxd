@@ -73,8 +73,8 @@ cdef class Rounds(Work):
     cdef Schedule plan
     cdef tuple owners       # of the arrays
 
-    cdef bint play(self) except -1 nogil
+    cdef bint learn(self) except -1 nogil
 
 
 cpdef set_asleep(Task task, Geometry geometry)
-cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil
+cdef void run_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil

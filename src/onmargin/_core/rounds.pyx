@@ -4,6 +4,8 @@ from copy import copy
 
 import numpy as np
 
+from onmargin._core.restore import number, whole
+
 from cpython.exc cimport PyErr_CheckSignals
 from libc.float cimport DBL_MAX, FLT_MAX
 from libc.math cimport INFINITY, fabs, isfinite
@@ -49,14 +51,18 @@ cdef class Totals:
         }
 
     def __setstate__(self, state):
-        for name, value in state.items():
-            setattr(self, name, value)
+        for name in ("rounds", "mistakes", "updates"):
+            setattr(self, name, whole(state[name], name))
+        for name in ("loss", "squared_loss", "max_squared_norm", "cost"):
+            setattr(self, name, number(state[name], name, least=0))
+        self.dual_value = number(state["dual_value"], "dual_value")
+        self.calibration = state.get("calibration", self.calibration)
 
     def __reduce__(self):
         calibration = {} if self.calibration is None else {"calibration": self.calibration}
         return type(self), (), self.__getstate__() | calibration
 
-    def meet(self, places, Py_ssize_t n_classes, double stretch=1.0):
+    def add_classes(self, places, Py_ssize_t n_classes, double stretch=1.0):
         """Return a copy for more classes, as `Calibration.for_classes`."""
         other = copy(self)
         other.calibration = self.calibration.for_classes(places, n_classes, stretch)
@@ -103,7 +109,7 @@ cdef inline void calibrate(Task task, Geometry geometry, Totals totals, Round* r
             totals.calibration.observe(task, geometry, r, stands_for)
 
 
-cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil:
+cdef void run_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil:
     """Play one round with the rows, the target and the weight of the stage."""
     cdef Round* r = &stage.r
     cdef double gain
@@ -144,7 +150,7 @@ cdef bint is_finite(const Row* x, Py_ssize_t itemsize) noexcept nogil:
     return True
 
 
-cdef bint play_all(
+cdef bint run_all(
     Task task, Step step, Geometry geometry, Totals totals, Rows X, Stage stage, const Schedule* plan
 ) except -1 nogil:
     """Play the rounds of a plan; return whether all rows were valid, as far as they were to be checked."""
@@ -176,14 +182,14 @@ cdef bint play_all(
             r.n_y = target_of[i + 1] - target_of[i]
         if guarded and not (fabs(r.y[0]) <= most and (r.x.indices == NULL or vec.is_canonical(r.x, X.n_features))):
             return False
-        play_round(task, step, geometry, totals, stage)
+        run_round(task, step, geometry, totals, stage)
         if guarded and not r.x.squared_norm < INFINITY and not is_finite(r.x, X.itemsize):
             return False
     return True
 
 
 cdef class Rounds(Work):
-    """Rounds that are ready to be played once; see `play`. The arrays must not change until then."""
+    """Rounds that are ready to run once; see `run`. The arrays must not change until then."""
 
     def __init__(
         self, Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None, *,
@@ -206,14 +212,14 @@ cdef class Rounds(Work):
         plan.weights = NULL if weight is None else <double*>address(weight, "d", n_trials)
         plan.order = NULL if order is None else <Py_ssize_t*>address(order, "lq", plan.n)
 
-    cdef bint play(self) except -1 nogil:
-        return play_all(self.task, self.step, self.geometry, self.totals, self.X, self.stage, &self.plan)
+    cdef bint learn(self) except -1 nogil:
+        return run_all(self.task, self.step, self.geometry, self.totals, self.X, self.stage, &self.plan)
 
     cdef void run(self) noexcept nogil:
-        self.play()
+        self.learn()
 
 
-def play(
+def run(
     Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None, *, trials=None,
     targets=None, Py_ssize_t pace=0, bint guarded=False, Background background=None,
 ):
@@ -230,7 +236,7 @@ def play(
     weights. Return whether all were valid; if not, the first invalid one ended the loop, and the caller must drop
     everything that was learned.
 
-    With `background`, which must have nothing to do, its thread plays the rounds, without `pace` and `guarded`.
+    With `background`, which must have nothing to do, its thread runs them, without `pace` and `guarded`.
     """
     cdef Rounds rounds = Rounds(
         task, step, geometry, totals, X, y, weight, order, trials=trials, targets=targets, pace=pace, guarded=guarded
@@ -238,14 +244,14 @@ def play(
     cdef bint sound = True
     if background is None:
         with nogil:
-            sound = rounds.play()
+            sound = rounds.learn()
     else:
         background.start(rounds)
     return sound
 
 
 def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
-    """Fill `out` with the current loss of each row, without learning. `pace` is as for `play`."""
+    """Fill `out` with the current loss of each row, without learning. `pace` is as for `run`."""
     check_fit(geometry, X)
     set_asleep(task, geometry)
     cdef Stage stage = Stage(geometry)

@@ -19,7 +19,7 @@ from onmargin._core.background cimport Background, Work, pays
 from onmargin._core.calibration cimport Calibration
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport Evidence
-from onmargin._core.rounds cimport Stage, Totals, play_round, set_asleep
+from onmargin._core.rounds cimport Stage, Totals, run_round, set_asleep
 from onmargin._core.rows cimport Row, Rows, address
 from onmargin._core.steps.step cimport Step
 from onmargin._core.tasks.task cimport Task
@@ -51,7 +51,7 @@ cdef struct RecordDraft:
 
 
 cdef class RecordBlock:
-    """Records that were read, to be played together."""
+    """Records that were read, to be learned together."""
 
     cdef _Column drafts, values, indices
 
@@ -127,23 +127,23 @@ cdef bint copy_numbers(const Py_buffer* view, real* out) noexcept:
     return good
 
 
-cdef class Player(Work):
+cdef class StreamLoop(Work):
     """Rounds of a learner, one example at a time, with features read by name, by hash or from text.
 
-    Without a `reader`, examples are vectors, which `vector` turns into rows. `take` gives the player the learner's
+    Without a `reader`, examples are vectors, which `vector` turns into rows. `use_model` gives the loop the learner's
     parts as they are now; it must be called again whenever one was replaced. Weights grow with the names: `model`,
     which owns the learner, widens it when its geometry is full, or when there are more names than some of its experts
     support. A call that raises changes nothing.
 
     Threads take turns: a call waits until that of another thread is over. `turns` may be held for several calls.
 
-    `learn_many` reads records in blocks. The rounds of a block may be played in a second thread while the next block is
+    `learn_many` reads records in blocks. The rounds of a block may run in a second thread while the next block is
     read: they use the weights and the rows of their block, and nothing that reading changes. New names belong to the
     thread that reads; before the weights are widened for them, all rounds before are over.
 
     targets : the task's target of each label, for `learn_label`
     outward : whether unknown features count in scores, as they do for distances
-    n_threads : number of threads, at most, that make features and play rounds for `learn_many`
+    n_threads : number of threads, at most, that make features and run rounds for `learn_many`
     stretch : numbers that `learn_many` touches between two checks for signals
     nonnegative : the error for a negative number in an example to learn, with {} for the number; None if all are
     accepted
@@ -169,9 +169,9 @@ cdef class Player(Work):
     cdef TextsAhead ahead  # the features of texts
     cdef bint hashes  # whether their words are hashed, which needs no GIL
     cdef public Py_ssize_t n_threads
-    cdef RecordBlock block          # the records that are being played
+    cdef RecordBlock block          # the records that are being learned
     cdef _Column drafts          # of the records read since then, whose numbers the reader has
-    cdef Background background   # the thread that plays, if there is one
+    cdef Background background   # the thread that runs rounds, if there is one
     cdef double since            # CPU time of the thread when it began to read them
     cdef readonly Rows rows  # the row of the current vector, unless it was copied
     cdef object copied       # the numbers of a copied vector
@@ -184,9 +184,9 @@ cdef class Player(Work):
         self.targets = {}
         self.n_threads = 1
         self.hashes = reader is not None and isinstance(reader.names, Hashed)
-        self.take()
+        self.use_model()
 
-    def take(self):
+    def use_model(self):
         """Read the parts of the learner again."""
         self.task, self.step, self.geometry = self.learner.task, self.learner.step, self.learner.geometry
         self.totals = self.learner._totals
@@ -238,7 +238,7 @@ cdef class Player(Work):
             if reader.names.size > self.max_names:
                 self.settle()
                 self.model.widen(reader.names.size)
-                self.take()
+                self.use_model()
         except BaseException:
             reader.forget(known)
             raise
@@ -251,7 +251,7 @@ cdef class Player(Work):
         """Copy the numbers of a plain array, which is faster than building a matrix; return whether it was possible."""
         cdef Py_buffer view
         cdef bint good
-        if type(x) is not ndarray or type(self) is not Player:  # subclasses learn from matrices
+        if type(x) is not ndarray or type(self) is not StreamLoop:  # subclasses learn from matrices
             return False
         PyObject_GetBuffer(x, &view, PyBUF_FULL_RO)
         try:
@@ -279,18 +279,18 @@ cdef class Player(Work):
                     raise ValueError(self.nonnegative.format(value))
         return 0
 
-    cdef int play_row(self, const double* y, Py_ssize_t n_y, double weight) except -1 nogil:
+    cdef int run_row(self, const double* y, Py_ssize_t n_y, double weight) except -1 nogil:
         """Play a round with the row that was received."""
-        self.play_one(&self.x, y, n_y, weight)
+        self.run_one(&self.x, y, n_y, weight)
         self.count()
         return 0
 
-    cdef inline void play_one(self, const Row* x, const double* y, Py_ssize_t n_y, double weight) noexcept nogil:
+    cdef inline void run_one(self, const Row* x, const double* y, Py_ssize_t n_y, double weight) noexcept nogil:
         self.stage.r.x[0] = x[0]
         self.stage.r.y = y
         self.stage.r.n_y = n_y
         self.stage.r.weight = weight
-        play_round(self.task, self.step, self.geometry, self.totals, self.stage)
+        run_round(self.task, self.step, self.geometry, self.totals, self.stage)
 
     cdef inline void count(self) noexcept nogil:
         """Note that the row that was received is learned, whether at once or with its block."""
@@ -306,7 +306,7 @@ cdef class Player(Work):
             if w > 0:
                 target = self.target(y)
                 self.receive(x, True, True)
-                self.play_row(&target, 1, w)
+                self.run_row(&target, 1, w)
         finally:
             self.turns.leave()
 
@@ -323,7 +323,7 @@ cdef class Player(Work):
                 return False
             target = <object>known
             self.receive(x, True, True)
-            self.play_row(&target, 1, w)
+            self.run_row(&target, 1, w)
             return True
         finally:
             self.turns.leave()
@@ -335,11 +335,11 @@ cdef class Player(Work):
         """
         self.turns.enter()
         try:
-            return self.play_many(X, y, weights, first, labelled)
+            return self.run_many(X, y, weights, first, labelled)
         finally:
             self.turns.leave()
 
-    cdef Py_ssize_t play_many(self, tuple X, list y, list weights, Py_ssize_t first, bint labelled) except -1:
+    cdef Py_ssize_t run_many(self, tuple X, list y, list weights, Py_ssize_t first, bint labelled) except -1:
         cdef _Column memory = _Column()
         cdef double* aims = <double*>memory.room((2 * (len(X) - first) + 1) * sizeof(double))
         cdef Py_ssize_t n = self.aim(y, weights, first, labelled, aims, len(X) - first)
@@ -389,7 +389,7 @@ cdef class Player(Work):
             try:
                 if aims[2 * k + 1] > 0:
                     self.receive(<object>vectors[k], True, True)
-                    self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
+                    self.run_row(&aims[2 * k], 1, aims[2 * k + 1])
             except (TypeError, ValueError):
                 return k
         return n
@@ -443,17 +443,17 @@ cdef class Player(Work):
 
     cdef end_block(self, Py_ssize_t left):
         """Play a block, of which `left` records are left behind it; start a second thread if this saves time."""
-        cdef double reading, playing, now = thread_time()
+        cdef double reading, running, now = thread_time()
         cdef bint worth = left > WORTH * self.n_drafts()
         reading = now - self.since
         self.hand_over()
         self.since = thread_time()
-        playing = self.since - now
-        if self.background is None and self.n_threads > 1 and worth and pays(reading, playing):
+        running = self.since - now
+        if self.background is None and self.n_threads > 1 and worth and pays(reading, running):
             self.background = Background()
 
     cdef hand_over(self):
-        """Let the records that were read be played, in the second thread if there is one."""
+        """Learn the records that were read, in the second thread if there is one."""
         cdef RecordBlock block = self.block
         cdef Reader reader = self.reader
         if self.background is not None:
@@ -481,7 +481,7 @@ cdef class Player(Work):
             x.indices = indices + draft.start
             x.values = self.block.values.start + draft.start * (4 if self.single else 8)
             x.n, x.ahead = draft.n, n - draft.start  # the weights of the next records are fetched ahead
-            self.play_one(&x, draft.aim, 1, draft.aim[1])
+            self.run_one(&x, draft.aim, 1, draft.aim[1])
 
     cdef settle(self):
         """Play the records that were read, and wait until all rounds are over."""
@@ -513,31 +513,31 @@ cdef class Player(Work):
                 if self.hashes:
                     ahead.current()
                     with nogil:
-                        k = self.play_blocks(ahead, aims, k)
+                        k = self.run_blocks(ahead, aims, k)
                 else:
-                    k = self.play_block(ahead.current(), aims, k)
+                    k = self.run_block(ahead.current(), aims, k)
                 if self.touched > self.stretch:
                     self.hear()
-                elif not ahead.is_played(k):  # the weights may have to be widened
+                elif not ahead.is_finished(k):  # the weights may have to be widened
                     try:
                         self.receive(<object>texts[k], True, True)
                     except (TypeError, ValueError):
                         return k
-                    self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
+                    self.run_row(&aims[2 * k], 1, aims[2 * k + 1])
                     k += 1
-                if ahead.is_played(k):
+                if ahead.is_finished(k):
                     ahead.advance()
         finally:
             ahead.close()
         self.ahead = ahead
         return n
 
-    cdef Py_ssize_t play_blocks(self, TextsAhead ahead, const double* aims, Py_ssize_t first) except -1 nogil:
+    cdef Py_ssize_t run_blocks(self, TextsAhead ahead, const double* aims, Py_ssize_t first) except -1 nogil:
         """Learn blocks up to the next check for signals, or until a thread should be started."""
         cdef Py_ssize_t k = first
         while True:
-            k = self.play_block(<TextBlock>ahead.ring[ahead.played % ahead.depth], aims, k)
-            if self.touched > self.stretch or not ahead.is_played(k) or ahead.is_late(ahead.played + 1):
+            k = self.run_block(<TextBlock>ahead.ring[ahead.finished % ahead.depth], aims, k)
+            if self.touched > self.stretch or not ahead.is_finished(k) or ahead.is_late(ahead.finished + 1):
                 return k
             if k == ahead.n_texts:
                 return k
@@ -545,7 +545,7 @@ cdef class Player(Work):
             if not ahead.is_ready():
                 ahead.wait()
 
-    cdef Py_ssize_t play_block(self, TextBlock block, const double* aims, Py_ssize_t first) except -1 nogil:
+    cdef Py_ssize_t run_block(self, TextBlock block, const double* aims, Py_ssize_t first) except -1 nogil:
         """Learn the rest of a block up to the next check for signals, or up to a text with too many new names.
 
         Return the index of the next text.
@@ -559,7 +559,7 @@ cdef class Player(Work):
             if self.reader.names.size + block.prepare(k - block.first, self.reader) > self.max_names:
                 return k
             block.row(k - block.first, self.reader, &self.x)
-            self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
+            self.run_row(&aims[2 * k], 1, aims[2 * k + 1])
         return block.stop()
 
     def target_of(self, y):
@@ -574,18 +574,18 @@ cdef class Player(Work):
         return target
 
     def read(self, x):
-        """Read an example to learn, adding its names. Hold `turns` until it is played."""
+        """Read an example to learn, adding its names. Hold `turns` until it is learned."""
         self.turns.enter()
         try:
             self.receive(x, True, True)
         finally:
             self.turns.leave()
 
-    def play(self, y, double weight):
+    def run_round(self, y, double weight):
         """Play a round with the example that was read, whose target is an array of numbers."""
         self.turns.enter()
         try:
-            self.play_row(<double*>address(y, "d", len(y)), len(y), weight)
+            self.run_row(<double*>address(y, "d", len(y)), len(y), weight)
         finally:
             self.turns.leave()
 

@@ -23,40 +23,27 @@ if TYPE_CHECKING:  # importing them takes time that a prediction need not wait f
     from onmargin.confidence import Coverage
     from onmargin.io.sharding import Batch
 
-Notes = dict[str, Any]
 # The name of the mean size of prediction sets or intervals in reports, by task.
 SIZES = {"classify": "mean_set_size", "rank": "mean_set_size", "regress": "mean_interval_width"}
 
 
-class ChunkReader:
-    """Converter of chunks of files to the input of a learner: features of tokens, and targets."""
+def make_batch(task: str, chunk: Chunk) -> "Batch":
+    """Return the examples of a chunk as one batch for a model."""
+    from onmargin.io.sharding import Batch
 
-    def __init__(self, task: str, features: Notes) -> None:
-        self.task = task
-        self.features = features
-        self.tokens: Callable[[Any], Any] = list  # features of the tokens of a sequence
-        if features:
-            from onmargin.features.window import WindowFeatures
+    if isinstance(chunk.X, SparseRows):
+        return Batch(chunk.X, _row_labels(task, chunk))
+    if task == "tag":
+        return Batch(chunk.X, chunk.y)
+    return Batch(chunk.X, None if chunk.y is None else list(map(TARGETS[task], chunk.y)), chunk.weights)
 
-            window = WindowFeatures(features["columns"], features["templates"])
-            self.tokens = lambda x: window([tuple(t.values()) if isinstance(t, dict) else t for t in x])
 
-    def batch(self, chunk: Chunk) -> "Batch":
-        """Return the examples of a chunk as one batch for the model."""
-        from onmargin.io.sharding import Batch
-
-        if isinstance(chunk.X, SparseRows):
-            return Batch(chunk.X, self.row_labels(chunk))
-        if self.task == "tag":
-            return Batch([self.tokens(x) for x in chunk.X], chunk.y)
-        return Batch(chunk.X, None if chunk.y is None else list(map(TARGETS[self.task], chunk.y)), chunk.weights)
-
-    def row_labels(self, chunk: Chunk) -> Any:
-        """Return the labels of rows of numbers; class labels are integers."""
-        if self.task not in {"classify", "ordinal"}:
-            return chunk.y
-        whole = chunk.y.astype("int64")
-        return whole if (whole == chunk.y).all() else chunk.y
+def _row_labels(task: str, chunk: Chunk) -> Any:
+    """Return the labels of rows of numbers; class labels are integers."""
+    if task not in {"classify", "ordinal"}:
+        return chunk.y
+    whole = chunk.y.astype("int64")
+    return whole if (whole == chunk.y).all() else chunk.y
 
 
 class ChunkLearner:
@@ -68,19 +55,15 @@ class ChunkLearner:
         The task of the model.
     saved : object
         The content of the model file: the model, or prediction sets or intervals around it.
-    features : dict
-        Templates for the features of tokens.
     """
 
-    def __init__(self, task: str, saved: Any, features: Notes) -> None:
+    def __init__(self, task: str, saved: Any) -> None:
         self.task = task
         self.saved = saved
         self.model = model_in(saved)
         self.wrapper: Any = None if self.model is saved else saved
-        self.features = features
         self.n_tokens = 0  # number of tokens in the sequences learned
         self._last: list[Any] = []  # features of the sequences in the last call
-        self._reader = ChunkReader(task, features)
 
     @property
     def n_examples(self) -> int:
@@ -97,7 +80,7 @@ class ChunkLearner:
         if self.task == "tag":
             self._learn_sequences(chunk)
         elif isinstance(chunk.X, SparseRows):
-            learn(chunk.X, self._reader.row_labels(chunk), None)
+            learn(chunk.X, _row_labels(self.task, chunk), None)
         else:
             self._learn_records(chunk, learn)
 
@@ -143,7 +126,8 @@ class ChunkLearner:
         labels = [None] * len(chunk) if chunk.y is None else chunk.y
         tokens: Any = chunk.X
         if isinstance(chunk.X, list):
-            tokens = self._last = [self._reader.tokens(x) for x in chunk.X]
+            window = self.model.window
+            tokens = self._last = list(chunk.X if window is None else map(window, chunk.X))
         try:
             self.model.partial_fit(tokens, labels)
             self.n_tokens += sum(map(len, labels))
@@ -167,8 +151,10 @@ class ChunkLearner:
             return bool((indices < self.model.n_features_).any()), len(indices) > 0
         met = False
         for x in chunk.X:
-            names = self.model.names_one(self._reader.tokens(x) if self.task == "tag" else x)
-            if self.features:  # every sentence has the features "first" and "last"
+            names = self.model.names_one(x)
+            if (
+                self.model.task == "tag" and self.model.window is not None
+            ):  # every sentence has the features "first" and "last"
                 names = [name for name in names if name not in {"first", "last"}]
             met = met or bool(names)
             if any(map(self.model.knows, names)):
@@ -178,7 +164,7 @@ class ChunkLearner:
     def predict(self, chunk: Chunk) -> list[Any]:
         """Return the predictions: a label, a number, a tuple of labels, or a list of the labels of a sequence."""
         if self.task == "tag":
-            return list(self.model.predict([self._reader.tokens(x) for x in chunk.X]))
+            return list(self.model.predict(chunk.X))
         predicted = self.model.predict_many(self._examples(chunk.X))
         return [tuple(sorted(labels)) for labels in predicted] if self.task == "rank" else list(predicted)
 

@@ -12,12 +12,12 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin.apps.columns import RowFeatures
-from onmargin.apps.formats import Settings
-from onmargin.apps.label_sets import labels_present, split_labels
 from onmargin.io import ReadError, prefetch
+from onmargin.io.format import Recipe, is_pipe
+from onmargin.io.formats import FORMATS
 from onmargin.io.grouping import grouped
 from onmargin.io.svmlight import SparseRows
+from onmargin.io.table_format import labels_present, split_labels
 
 _FEW = 64  # texts that are added to a checksum at a time
 CHUNK = 1000  # records per chunk, for formats that are read one record at a time
@@ -155,9 +155,9 @@ class Meter:
 
 def read_chunks(
     path: str,
-    settings: Settings,
+    recipe: Recipe,
     *,
-    labelled: bool = True,
+    labeled: bool = True,
     size: int = CHUNK,
     meter: Meter | None = None,
     on_error: Callable[[ReadError], None] | None = None,
@@ -167,19 +167,19 @@ def read_chunks(
     with ExitStack() as stack:
         source: Any = path
         meter.file, meter.size = None, 0
-        # Arrow's readers seek within a file, and a folder is not a file.
-        if path != "-" and settings.format not in {"arrow", "folder"}:
+        format = FORMATS[recipe.format]
+        if format.is_stream and not is_pipe(path):
             source = meter.file = stack.enter_context(open(path, "rb"))
             meter.size = os.fstat(source.fileno()).st_size
-        records = settings.read(source, labelled=labelled)
+        records = format.records(source, recipe, labeled=labeled)
         records.on_error = on_error
-        if settings.kind == "rows":
+        if format.kind == "rows":
             chunks = (Chunk(X, y) for X, y, _ in records)
         else:
-            made = settings.row_features()
-            chunks = (_chunk(group, settings, made, labelled) for group in grouped(records, size))
+            make = _sequences if format.kind == "sequences" else _Rows(recipe, labeled)
+            chunks = (make(group) for group in grouped(records, size))
         # A thread that waits for a pipe cannot be stopped.
-        for chunk in chunks if path == "-" else prefetch(chunks):
+        for chunk in chunks if is_pipe(path) else prefetch(chunks):
             yield from _cut(chunk, size)
         meter.file = None
 
@@ -193,15 +193,43 @@ def _cut(chunk: Chunk, size: int) -> Iterator[Chunk]:
         yield chunk.part(start, stop)
 
 
-def _chunk(group: list[Any], settings: Settings, features: RowFeatures | None, labelled: bool) -> Chunk:
+def _sequences(group: list[Any]) -> Chunk:
     x, y = list(map(itemgetter(0), group)), list(map(itemgetter(1), group))
-    if settings.kind == "sequences":
-        return Chunk(x, None if y[0] is None else y)
-    if labelled and settings.labels:
-        y = [labels_present(row, settings.labels) for row in x]
-    elif labelled and settings.label_separator is not None:
-        cells = (row.get(settings.label) if label is None else label for row, label in zip(x, y, strict=True))
-        y = [split_labels(cell, settings.label_separator) for cell in cells]
-    weights = list(map(itemgetter(2), group))
-    examples = x if features is None else list(map(features, x))
-    return Chunk(examples, y, None if set(weights) == {1.0} else weights, x)
+    return Chunk(x, None if y[0] is None else y)
+
+
+class _Rows:
+    """Converter of records to chunks: sets of labels, and the columns of this file that the model has not."""
+
+    def __init__(self, recipe: Recipe, labeled: bool) -> None:
+        self._recipe, self._labelled = recipe, labeled
+        options = recipe.features
+        self._text = options["text"] if isinstance(options.get("text"), str) else None
+        self._own = recipe.renamed or recipe.selected
+
+    def __call__(self, group: list[Any]) -> Chunk:
+        recipe, x = self._recipe, list(map(itemgetter(0), group))
+        y, weights = list(map(itemgetter(1), group)), list(map(itemgetter(2), group))
+        if self._labelled and recipe.labels:
+            y = [labels_present(row, recipe.labels) for row in x]
+        elif self._labelled and recipe.label_separator is not None:
+            cells = (row.get(recipe.label) if label is None else label for row, label in zip(x, y, strict=True))
+            y = [split_labels(cell, recipe.label_separator) for cell in cells]
+        examples = x
+        if self._text is not None:  # the example is the text, whatever the column is called
+            examples = [str(row.get(self._text, "")) if isinstance(row, dict) else row for row in x]
+        elif self._own:
+            examples = list(map(self._select, x))
+        return Chunk(examples, y, None if set(weights) == {1.0} else weights, x)
+
+    def _select(self, row: Any) -> Any:
+        """Return a row with the columns of the model: some are renamed, and others are left out."""
+        if not isinstance(row, dict):
+            return row
+        renamed, options = self._recipe.renamed, self._recipe.features
+        only, ignored = options.get("only"), options.get("ignore", ())
+        return {
+            renamed.get(name, name): value
+            for name, value in row.items()
+            if name not in ignored and (not only or name in only or name.partition(":")[0] in only)
+        }

@@ -43,8 +43,10 @@ class Program(click.Group):
         except ImportError as error:
             raise Failure(str(error)) from error
         except ValueError as error:
-            # ReadError and ModelFileError name the location. They are compared by name to avoid importing them.
-            if type(error).__name__ not in {"ReadError", "ModelFileError"}:
+            # These errors name the location or the remedy. They are compared by name to avoid importing them.
+            if type(error).__name__ == "OptionError":
+                raise click.UsageError(str(error)) from error
+            if type(error).__name__ not in {"FormatError", "ReadError", "ModelFileError"}:
                 raise
             raise Failure(str(error)) from error
 

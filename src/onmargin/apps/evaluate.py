@@ -36,18 +36,19 @@ def evaluate(
     strict: bool = False,
 ) -> Report:
     """Return measures of a model's predictions on files; with `abstain`, also of decisions with that cost."""
-    learner, settings = load_learner(model)
+    learner, recipe, _ = load_learner(model)
     measure = new_measure(learner)
     covered = None if learner.wrapper is None else Covered(learner)
     decisions = None if abstain is None else Decided(abstain)
-    n_examples, known = 0, learner.task != "classify"
+    n_examples, known = 0, learner.task not in {"classify", "tag"}
     for path, first, chunk in examples(
-        files, learner, settings, format, given, labels=learner.task != "novelty", strict=strict
+        files, learner, recipe, format, given, labels=learner.task != "novelty", strict=strict
     ):
         try:
             measure_chunk(measure, learner, chunk)
             targets = _targets(learner, chunk)
-            known = known or not set(targets).isdisjoint(learner.model.classes_)
+            labels = [label for y in targets for label in (y if learner.task == "tag" else [y])]
+            known = known or not set(labels).isdisjoint(learner.model.classes_)
             if covered is not None:
                 covered.add(targets, learner.covers(chunk))
             if decisions is not None:
@@ -58,7 +59,7 @@ def evaluate(
     if not n_examples:
         raise Failure(f"there are no examples in {', '.join(files)}")
     if not known:
-        warn(f"the model knows none of the labels, such as {targets[0]!r:.60}: are they in this column?", strict=strict)
+        warn(f"the model knows none of the labels, such as {labels[0]!r:.60}: are they in this column?", strict=strict)
     report = {"model": model, "task": learner.task, "examples": n_examples, **measure.report()}
     for more in (covered, decisions):
         report |= {} if more is None else more.report()
@@ -303,7 +304,7 @@ class Tags:
                 for name, m in parts.items()
             }
 
-        report = tagging_report(self.true, self.predicted, _scheme(self.true))
+        report = tagging_report(self.true, self.predicted, _scheme(self.true + self.predicted))
         total: Report = {
             "tokens": report.n_tokens,
             "accuracy": report.accuracy,

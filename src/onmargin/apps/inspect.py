@@ -4,7 +4,9 @@ from typing import Any
 
 from onmargin.apps.learners import is_fitted, leading, model_in, n_features
 from onmargin.apps.report import Report, Tables
+from onmargin.apps.run import describe_recipe
 from onmargin.io import load_with_notes
+from onmargin.io.format import Recipe
 
 _SHOWN = 20  # maximum number of classes whose heaviest features are shown
 
@@ -17,10 +19,12 @@ def inspect(path: str, top: int) -> Report:
     if saved is not model:
         report["coverage"] = saved.coverage
     if "task" in notes:
-        report |= {"task": notes["task"], "format": notes["settings"]["format"]}
+        report |= {"task": notes["task"], "format": notes["recipe"]["format"]}
+    if "recipe" in notes:
+        report["recipe"] = describe_recipe(Recipe.from_notes(notes["recipe"], {}), model)
     if "position" in notes:
         passes, files, records = notes["position"]
-        report |= {"passes": passes, "files": notes["request"]["files"]}
+        report |= {"passes": passes, "files": notes["options"]["files"]}
         if files or records:
             report["unfinished"] = f"{files} files and {records} records into pass {passes + 1}"
     classes = [str(label) for label in getattr(model, "classes_", [])]
@@ -46,8 +50,7 @@ def shown(value: Any) -> Any:
 
 def _first_index(notes: dict[str, Any]) -> int:
     """Return the index of the first feature, which is 1 in most files of rows."""
-    settings = notes.get("settings", {})
-    return int(settings.get("format") == "svmlight" and not settings["zero_based"])
+    return int(not notes.get("recipe", {}).get("dialect", {}).get("zero_based", True))
 
 
 def _heaviest(model: Any, top: int, first: int) -> Report:

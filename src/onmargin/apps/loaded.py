@@ -7,26 +7,32 @@ import click
 
 from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import CHUNK, Chunk, read_chunks
-from onmargin.apps.failure import Failure, listed
-from onmargin.apps.formats import Settings
-from onmargin.apps.looks import check_files, has_labels, missing_columns, settings_for, table_columns
+from onmargin.apps.failure import Failure
+from onmargin.apps.learners import model_in
+from onmargin.apps.sniff import adapt_recipe, check_files
 from onmargin.io import load_with_notes
+from onmargin.io.format import Recipe, list_names
+from onmargin.io.formats import FORMATS
 
 _ENOUGH = 1000  # number of examples without a known feature after which a file is reported as unsuitable
 
 
-def load_learner(path: str) -> tuple[ChunkLearner, Settings]:
-    """Return the model of a file, and the settings for reading its examples."""
-    model, notes = load_with_notes(path)
-    if "settings" not in notes:
+def load_learner(path: str) -> tuple[ChunkLearner, Recipe, dict[str, Any]]:
+    """Return the model of a file, how its examples are read, and its notes."""
+    saved, notes = load_with_notes(path)
+    if "recipe" not in notes:
         raise Failure(f"{path} was not made by onmargin train, and does not say how its examples are read")
-    return ChunkLearner(notes["task"], model, notes["features"]), Settings.from_notes(notes["settings"])
+    model = model_in(saved)
+    features = getattr(model, "window", None) if model.task == "tag" else model.features_
+    learner = ChunkLearner(model.task, saved)
+    learner.n_tokens = notes.get("tokens", 0)
+    return learner, Recipe.from_notes(notes["recipe"], {} if features is None else features.get_params()), notes
 
 
 def examples(
     files: tuple[str, ...],
     learner: ChunkLearner,
-    settings: Settings,
+    trained: Recipe,
     format: str | None,
     given: Mapping[str, Any],
     *,
@@ -40,25 +46,26 @@ def examples(
     """
     check_files(files)
     for path in files:
-        own = settings_for(path, settings, format, given)
-        if own.kind != settings.kind or (own.kind == "sequences" and own.format != settings.format):
+        own = adapt_recipe(path, trained, format, given)
+        kind = FORMATS[own.format]
+        if kind.kind != FORMATS[trained.format].kind or (kind.kind == "sequences" and own.format != trained.format):
             raise Failure(
-                f"{path} is {own.format}, and the model has learned from {settings.format}: their examples differ. If "
+                f"{path} is {own.format}, and the model has learned from {trained.format}: their examples differ. If "
                 "the format was not detected correctly, set --format"
             )
-        if own.format == "csv" and not table_columns(path, own):
+        if own.format == "csv" and not kind.columns(path, own):
             raise Failure(f"{path} is empty")
-        labelled = has_labels(own, path)
-        if labels and not labelled:
-            column = f" in a column {own.label!r}: name the column with --label" if own.is_table else ""
-            column = f": it must have the columns {listed(own.labels)}" if own.labels else column
+        labeled = kind.has_labels(path, own)
+        if labels and not labeled:
+            column = f" in a column {own.label!r}: name the column with --label" if kind.is_table(own) else ""
+            column = f": it must have the columns {list_names(own.labels)}" if own.labels else column
             raise Failure(f"{path} has no labels{column}")
-        if missing := missing_columns(path, own):
-            warn(f"{path} has no column {listed(missing)}, which the model has learned from", strict=strict)
-        if not labels and own.format in {"csv", "arff", "arrow"}:
-            own, labelled = own.without_targets(), False
+        if missing := kind.missing_columns(path, own):
+            warn(f"{path} has no column {list_names(missing)}, which the model has learned from", strict=strict)
+        if not labels:
+            own, labeled = kind.to_predict(own, labeled=labeled)
         first, known, met = 1, False, False
-        for chunk in read_chunks(path, own, labelled=labelled, size=size):
+        for chunk in read_chunks(path, own, labeled=labeled, size=size):
             if not known and first <= _ENOUGH:
                 known, some = learner.familiar(chunk)
                 met = met or some

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from onmargin.apps.chunk_learner import ChunkLearner, Notes
+from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.failure import Failure
-from onmargin.apps.formats import Settings
 from onmargin.apps.learners import learner_class, make_learner, usual_learner
 from onmargin.errors import ParameterError
+from onmargin.io.format import Recipe
 
 if TYPE_CHECKING:  # importing them takes time
     from onmargin.confidence import Intervals, PredictionSets
@@ -28,33 +28,46 @@ _OF_FIT = {
 
 
 def begin(
-    model: str | None, task: str, settings: Settings, parameters: dict[str, Any], coverage: float | None = None
+    model: str | None, task: str, recipe: Recipe, parameters: dict[str, Any], coverage: float | None = None
 ) -> "ChunkLearner":
-    """Create a learner by name, or the default one for a task, for examples read with `settings`.
+    """Create a learner by name, or the default one for a task, for examples that are read by a recipe.
 
     With `coverage` it has prediction sets or intervals.
     """
-    if (task == "tag") != (settings.kind == "sequences"):
-        kind = "sequences, which only a tagger learns" if task != "tag" else "no sequences, which a tagger needs"
-        raise Failure(f"{settings.format} files have {kind}: the task {task!r} does not go with them")
+    kind = recipe.kind
+    if (task == "tag") != (kind == "sequences"):
+        problem = "sequences, which only a tagger learns" if task != "tag" else "no sequences, which a tagger needs"
+        raise Failure(f"{recipe.format} files have {problem}: the task {task!r} does not go with them")
     parameters = dict(parameters)
     model = model or usual_learner(task, parameters)
     bits = parameters.pop("hash", None)
-    if bits is not None and settings.kind == "sequences":
-        raise click.UsageError(f"--hash is for records and rows; {settings.format} files have features of tokens")
-    if bits is not None and settings.kind == "records":
-        parameters["n_features"] = 2**bits
-    if settings.kind == "rows":
-        parameters.setdefault("dtype", settings.dtype)
+    if bits is not None and kind == "sequences":
+        raise click.UsageError(f"--hash is for records and rows; {recipe.format} files have features of tokens")
     if task == "tag":
         useless = [f"{name} ({remedy})" for name, remedy in _OF_FIT.items() if name in parameters]
         if useless:
             raise click.UsageError(f"parameters of a tagger without effect on files: {', '.join(useless)}")
         parameters.setdefault("average", True)  # as `SequenceTagger.fit` does
-    elif "separator" in parameters and settings.format not in {"json", "jsonl"}:
-        raise click.UsageError(f"separator is for lists of names in JSON, and {settings.format} files have none")
+        if recipe.features:
+            parameters["window"] = _window(recipe)
+    elif kind == "rows":
+        parameters.setdefault("dtype", recipe.dialect["dtype"])
+    else:
+        parameters |= dict(recipe.features) | ({} if bits is None else {"n_features": 2**bits})
+        if "separator" in parameters and recipe.format not in {"json", "jsonl"}:
+            raise click.UsageError(f"separator is for lists of names in JSON, and {recipe.format} files have none")
     learner = made(model, task, parameters)
-    return ChunkLearner(task, learner if coverage is None else covering(learner, coverage), token_features(settings))
+    return ChunkLearner(task, learner if coverage is None else covering(learner, coverage))
+
+
+def _window(recipe: Recipe) -> Any:
+    """Return the templates for the features of tokens in columns."""
+    from onmargin.features.window import WindowFeatures
+
+    try:
+        return WindowFeatures(**recipe.features)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--template") from error
 
 
 def covering(model: Any, coverage: float) -> "PredictionSets | Intervals":
@@ -94,20 +107,3 @@ def row_type(model: str | None, task: str, parameters: dict[str, Any]) -> str:
     options = {name: value for name, value in parameters.items() if name not in {"dtype", "hash"}}
     dtypes = made(model or usual_learner(task, options), task, options).plan().dtypes
     return "float32" if np.dtype(np.float32) in dtypes else "float64"
-
-
-def token_features(settings: Settings) -> Notes:
-    """Return the templates for the features of tokens in columns."""
-    if settings.format not in {"conll", "conllu"}:
-        if settings.templates:
-            raise click.UsageError(f"--template is for tokens in columns; {settings.format} files have none")
-        return {}
-    from onmargin.features.window import WindowFeatures
-
-    n = max(1, settings.columns)
-    columns = ["w", "pos", *(f"c{k}" for k in range(2, n))][:n]
-    try:
-        templates = list(WindowFeatures(columns, settings.templates or None).templates)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--template") from error
-    return {"columns": columns, "templates": templates}

@@ -15,6 +15,8 @@ def check_output(out: str, inputs: Iterable[str], *, ours: Callable[[str], bool]
 
     An existing file may be replaced if it is empty, if it is `ours`, or with `force`.
     """
+    if not os.path.isdir(folder := os.path.dirname(os.path.realpath(out))):
+        raise Failure(f"there is no folder {folder} for {out}")
     try:
         found = os.stat(out)
     except FileNotFoundError:

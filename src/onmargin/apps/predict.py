@@ -2,17 +2,26 @@
 
 import csv
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import IO, Any, NamedTuple
 
-from onmargin.apps.chunks import CHUNK, Chunk
-from onmargin.apps.failure import Failure, listed
-from onmargin.apps.formats import Settings
-from onmargin.apps.loaded import examples, load_learner
-from onmargin.apps.looks import check_files, settings_for, table_columns
-from onmargin.apps.tasks import whole
+import click
 
+from onmargin.apps.chunks import CHUNK, Chunk
+from onmargin.apps.failure import Failure
+from onmargin.apps.loaded import examples, load_learner
+from onmargin.apps.report import printable
+from onmargin.apps.sniff import adapt_recipe, check_files
+from onmargin.io.format import Recipe, as_integer, is_pipe, list_names
+from onmargin.io.formats import FORMATS
+
+# File name endings of formats that are not written.
+_NOT_WRITTEN = {
+    *(".gz", ".bz2", ".xz", ".zst", ".zip", ".xlsx", ".xls", ".ods"),
+    *(".parquet", ".arrow", ".feather", ".json", ".arff"),
+}
 _TABLES = {".csv": ",", ".tsv": "\t"}  # file name endings of tables, and their delimiters
 
 # Names of prediction sets and intervals in the output, and all names that the output adds to the copied columns.
@@ -39,22 +48,26 @@ class Order(NamedTuple):
 def predict(order: Order, name: str, out: IO[str]) -> None:
     """Write predictions to a file. Examples from a pipe are predicted one by one."""
     check_files(order.files)
-    learner, settings = load_learner(order.model)
-    live = "-" in order.files
+    learner, recipe, _ = load_learner(order.model)
+    live = any(map(is_pipe, order.files))
     ending = next((one for one in (*_TABLES, ".jsonl") if name.endswith(one)), "")
-    passed = _Passed(order, settings) if ending else None
+    if not ending and (other := os.path.splitext(name)[1].lower()) in _NOT_WRITTEN:
+        raise click.UsageError(f"predictions are written as .csv, .tsv or .jsonl files, or as lines; got {other!r}")
+    passed = _Passed(order, recipe) if ending else None
     write = _writer(out, ending, as_json=order.as_json)
     chunks = examples(
         order.files,
         learner,
-        settings,
+        recipe,
         order.format,
         order.given,
         size=1 if live else CHUNK,
         labels=False,
         strict=order.strict,
     )
+    n_examples = 0
     for path, first, chunk in chunks:
+        n_examples += len(chunk)
         try:
             rows: list[Prediction] = [{"prediction": label} for label in learner.predict(chunk)]
             if order.as_json or ending == ".jsonl":
@@ -75,6 +88,8 @@ def predict(order: Order, name: str, out: IO[str]) -> None:
         write(rows if passed is None else [a | b for a, b in zip(passed.rows(path, chunk), rows, strict=True)])
         if live:
             out.flush()
+    if not n_examples and not live:
+        raise Failure(f"there are no examples in {', '.join(order.files)}")
 
 
 def decided(chances: Mapping[Any, float], cost: float) -> Any:
@@ -86,66 +101,45 @@ def decided(chances: Mapping[Any, float], cost: float) -> Any:
 class _Passed:
     """The columns of the input files to copy to the output, with their original text."""
 
-    def __init__(self, order: Order, settings: Settings) -> None:
+    def __init__(self, order: Order, trained: Recipe) -> None:
         self._path = ""
-        self._own = settings  # settings of the current file
+        self._own = trained  # recipe of the current file
         self._rows: Iterator[Any] | None = None
         self._names: Sequence[str] = ()
         # The columns must be looked up before any file is read, since the standard input can be read once.
-        self._files = {path: settings_for(path, settings, order.format, order.given) for path in order.files}
+        self._files = {path: adapt_recipe(path, trained, order.format, order.given) for path in order.files}
         self._columns = {path: _columns(path, own, order.keep) for path, own in self._files.items()}
 
     def rows(self, path: str, chunk: Chunk) -> list[Prediction]:
         """Return the copied columns of the examples of a chunk."""
         if path != self._path:
             self._path, self._own, self._names = path, self._files[path], self._columns[path]
-            self._rows = self._raw(path)
+            self._rows = None if is_pipe(path) else FORMATS[self._own.format].raw_rows(path, self._own)
         if self._rows is not None:
-            found = [next(self._rows).x for _ in range(len(chunk))]
+            found: list[Any] = [next(self._rows) for _ in range(len(chunk))]
         elif chunk.rows is not None:
             found = [self._with_label(chunk, k) for k in range(len(chunk))]
         else:
             found = [{} for _ in range(len(chunk))]
         return [{name: row.get(name, "") for name in self._names} for row in found] if self._names else found
 
-    def _raw(self, path: str) -> Iterator[Any] | None:
-        """Return the fields of a CSV file as strings, so that an id of 007 does not become 7."""
-        own = self._own
-        if own.format != "csv" or path == "-":
-            return None
-        from onmargin.io import read_csv
-
-        names = table_columns(path, own)
-        return iter(
-            read_csv(
-                path,
-                None,
-                delimiter=own.delimiter or ",",
-                header=own.header,
-                quote=own.quote,
-                text=names,
-                row_names=own.row_names,
-                strip=own.strip,
-            )
-        )
-
     def _with_label(self, chunk: Chunk, k: int) -> Prediction:
         row = chunk.rows[k] if chunk.rows is not None else {}
-        row = {name: whole(value) for name, value in row.items()} if isinstance(row, dict) else {"text": row}
+        row = {name: as_integer(value) for name, value in row.items()} if isinstance(row, dict) else {"text": row}
         if self._own.weight is not None and chunk.weights is not None:
             row[self._own.weight] = chunk.weights[k]
         label = None if chunk.y is None else chunk.y[k]
-        return row if label is None else row | {self._own.label or "label": whole(label)}
+        return row if label is None else row | {self._own.label or "label": as_integer(label)}
 
 
-def _columns(path: str, settings: Settings, keep: Sequence[str]) -> Sequence[str]:
+def _columns(path: str, recipe: Recipe, keep: Sequence[str]) -> Sequence[str]:
     """Return the columns of a file to copy; none if only the rows tell them."""
-    names = table_columns(path, settings) if settings.is_table else ()
+    format = FORMATS[recipe.format]
+    names = format.columns(path, recipe) if format.is_table(recipe) else ()
     for name in keep:
         if name not in names:
-            raise Failure(f"{path} has no column {name!r} for --keep; it has {listed(names) or 'no columns'}")
-    # Objects of JSON may have keys that the first ones lack.
-    return keep or (names if settings.format in {"csv", "arff", "arrow"} else ())
+            raise Failure(f"{path} has no column {name!r} for --keep; it has {list_names(names) or 'no columns'}")
+    return keep or format.passes_columns(path, recipe)
 
 
 def _writer(out: IO[str], ending: str, *, as_json: bool) -> Callable[[Sequence[Prediction]], None]:
@@ -190,7 +184,7 @@ def _cell(value: Any) -> Any:
 
 def _line(row: Prediction) -> str:
     fields = [line(row["prediction"]), *(f"{row[name]:.6g}" for name in ("probability", *_ENDS) if name in row)]
-    return "\t".join([*fields, *([",".join(map(str, row[_SET]))] if _SET in row else [])])
+    return "\t".join([*fields, *([",".join(map(line, row[_SET]))] if _SET in row else [])])
 
 
 def line(prediction: object) -> str:
@@ -201,7 +195,7 @@ def line(prediction: object) -> str:
     if prediction is None:
         return ""
     if isinstance(prediction, tuple):
-        return ",".join(map(str, prediction))
+        return ",".join(map(line, prediction))
     if isinstance(prediction, list):
-        return "".join(f"{label}\n" for label in prediction)
-    return repr(prediction) if isinstance(prediction, float) else str(prediction)
+        return "".join(f"{line(label)}\n" for label in prediction)
+    return repr(prediction) if isinstance(prediction, float) else printable(str(prediction))

@@ -1,14 +1,69 @@
-"""Progress display on standard error: one line that is overwritten on a terminal, otherwise occasional lines."""
+"""Messages on standard error: what was detected, and the progress of a run.
+
+Progress is one line that is overwritten on a terminal, otherwise occasional lines.
+"""
 
 import sys
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from onmargin.apps.sniff import describe
+
+if TYPE_CHECKING:
+    from onmargin.apps.chunk_learner import ChunkLearner
+    from onmargin.apps.training_options import TrainingOptions
+    from onmargin.io.format import FileProfile
+
+_FEW_CLASSES = 10  # maximum number of distinct integer labels that are treated as classes without a message
 _LINES = 10.0  # seconds between separate lines
 _FRAMES = 0.1  # seconds between updates of an overwritten line
+
+
+class NullReporter:
+    """Messages about what was detected, switched off."""
+
+    def profile(self, profile: "FileProfile") -> None:
+        pass
+
+    def task(self, learner: "ChunkLearner") -> None:
+        pass
+
+    def classes(self, numbers: set[float]) -> None:
+        pass
+
+
+class Reporter(NullReporter):
+    """Messages about what was detected: how files are read, what is learned, and which columns are ignored."""
+
+    def __init__(self, options: "TrainingOptions") -> None:
+        self._options = options
+        self._profile: FileProfile | None = None
+
+    def profile(self, profile: "FileProfile") -> None:
+        self._profile = profile
+
+    def task(self, learner: "ChunkLearner") -> None:
+        if self._profile is None:
+            return
+        detected = f"{describe(self._profile)}; task {learner.task}, {type(learner.model).__name__}"
+        click.echo(f"{self._options.files[0]}: {detected}", err=True)
+        if self._profile.left_out:
+            names = ", ".join(f"{name!r} ({reason})" for name, reason in self._profile.left_out.items())
+            click.echo(f"left out: {names}; --only keeps what it names", err=True)
+        for note in self._profile.notes:
+            click.echo(note, err=True)
+
+    def classes(self, numbers: set[float]) -> None:
+        """Report that numbers are treated as classes, if there are more than classifications usually have."""
+        if len(numbers) > _FEW_CLASSES:
+            click.echo(
+                f"{len(numbers)} different whole numbers as labels are treated as classes; if they are quantities, add "
+                "--task regress",
+                err=True,
+            )
 
 
 class Progress:

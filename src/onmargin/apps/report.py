@@ -20,7 +20,7 @@ def show(report: Report, *, as_json: bool) -> None:
     for name, value in report.items():
         for label, table in value.items() if isinstance(value, Tables) else [(None, value)]:
             if isinstance(table, dict) and table:
-                click.echo(f"\n{title(name)}" + ("" if label is None else f" of {label}"))
+                click.echo(f"\n{title(name)}" + ("" if label is None else f" of {printable(label)}"))
                 _show_table(table)
 
 
@@ -47,10 +47,10 @@ def title(key: str) -> str:
 def _show_table(table: dict[str, Any]) -> None:
     """Print rows by name; rows that are dicts have named columns."""
     head = list(dict.fromkeys(column for row in table.values() if isinstance(row, dict) for column in row))
-    rows = [["", *map(title, head)]] if head else []
+    rows = [["", *map(printable, map(title, head))]] if head else []
     for name, row in table.items():
         cells = [row.get(column, "") for column in head] if isinstance(row, dict) else [row]
-        rows.append([name, *map(word, cells)])
+        rows.append([printable(name), *map(word, cells)])
     widths = [max(len(row[k]) if k < len(row) else 0 for row in rows) for k in range(max(map(len, rows)))]
     for row in rows:
         cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=False)]
@@ -67,4 +67,11 @@ def word(value: Any) -> str:
         return str(value)
     if isinstance(value, list | tuple):
         return ", ".join(map(word, value))
-    return str(value)
+    return printable(str(value))
+
+
+def printable(text: str) -> str:
+    r"""Return a text with control characters as escapes, such as \n: they could end a line or control a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -4,26 +4,29 @@ A checkpoint is the model file itself, whose notes have the position in the data
 there is always a consistent checkpoint.
 """
 
+import os
 from dataclasses import dataclass, field, replace
 from typing import Any
+from zlib import crc32
 
 import click
 import numpy as np
 
 from onmargin.apps.chunk_learner import ChunkLearner, Mark
 from onmargin.apps.chunks import Chunk, Digest, Position
-from onmargin.apps.formats import Settings
 from onmargin.apps.report import Report
-from onmargin.apps.request import Request
+from onmargin.apps.training_options import TrainingOptions
 from onmargin.io import ReadError, save
+from onmargin.io.format import Recipe, is_pipe
 
 START = Position()
+_ENDS = 1 << 16  # bytes at each end of a file that are compared when a run is resumed
 _KEPT = 1 << 26  # maximum number of feature values kept for later passes, 12 bytes each
 _NAMED = 10  # maximum number of skipped records that are named
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedChunk:
     """Sequences with their features looked up, their end position, and the digest of their file up to there."""
 
     chunk: Chunk
@@ -33,21 +36,22 @@ class Kept:
 
 @dataclass
 class Run:
-    """A training run: the model, the settings for reading, and the position in the data."""
+    """A training run: the model, the recipe for reading, and the position in the data."""
 
-    request: Request
+    options: TrainingOptions
     out: str
-    settings: Settings
+    recipe: Recipe
     learner: ChunkLearner | None = None
     position: Position = START
     digest: Digest = field(default_factory=Digest)  # digest of the learned examples of the current file
     unread: str | None = None  # digest of a checkpoint whose records are yet to be read again
     marks: list[Mark] = field(default_factory=lambda: [Mark()])  # sums at the start and at the end of each pass
     held_out: list[Report] = field(default_factory=list)  # measures on the held-out examples after each pass
+    sources: list[list[int]] = field(default_factory=list)  # fingerprints of the files that were read to the end
     skipped: dict[str, int] = field(default_factory=dict)  # number of skipped records by file
     n_before: int = 0  # number of examples learned by an earlier run
     shuffled: Chunk | None = None  # all examples, if they are shuffled
-    kept: "list[Kept] | None" = None  # all examples of the first pass, if their features are worth keeping
+    kept: "list[CachedChunk] | None" = None  # all examples of the first pass, if their features are worth keeping
     n_kept: int = 0  # number of kept feature values
 
     def save(self) -> None:
@@ -55,14 +59,14 @@ class Run:
         if self.learner is not None:
             notes = {
                 "task": self.learner.task,
-                "features": self.learner.features,
-                "settings": self.settings.to_notes(),
-                "request": self.request.to_notes(),
+                "recipe": self.recipe.to_notes(),
+                "options": self.options.to_notes(),
                 "position": list(self.position),
                 "digest": str(self.digest) if self.unread is None else self.unread,
                 # A signal may arrive between the end of a pass and the update of the position.
                 "marks": [list(mark) for mark in self.marks[: 1 + self.position.passes]],
                 "tokens": self.learner.n_tokens,
+                "sources": self.sources[: None if self.position.passes else self.position.files],
                 "held_out": self.held_out[: self.position.passes],
             }
             save(self.learner.saved, self.out, notes=notes)
@@ -76,11 +80,12 @@ class Run:
         report = {
             "model": self.out,
             "task": learner.task,
-            "format": self.settings.format,
+            "format": self.recipe.format,
             "passes": self.position.passes,
             **learner.summary(marks),
         }
-        if self.request.skip_errors:
+        report["recipe"] = describe_recipe(self.recipe, learner.model)
+        if self.options.skip_errors:
             report["skipped"] = sum(self.skipped.values())
         if self.held_out:
             report["held_out"] = {f"pass {k}": _numbers(one) for k, one in enumerate(self.held_out, 1)}
@@ -112,7 +117,7 @@ class Run:
         """Keep the features of sequences for later passes, as long as there is room."""
         if self.position.passes == 0 and self.kept is not None and self.learner is not None:
             chunk = self.learner.looked_up(piece)
-            self.kept.append(Kept(chunk, self.position, replace(self.digest)))
+            self.kept.append(CachedChunk(chunk, self.position, replace(self.digest)))
             self.n_kept += chunk.X.n_values
             if self.n_kept > _KEPT:
                 self.kept = None
@@ -122,6 +127,27 @@ class Run:
         n = self.skipped[error.path] = self.skipped.get(error.path, 0) + 1
         if n <= _NAMED and self.position.passes == 0:
             click.echo(f"skipped: {error}", err=True)
+
+
+def describe_recipe(recipe: Recipe, model: Any) -> Report:
+    """Return how examples are read, in words: files, columns, and features of tokens."""
+    features = model.window or model.features_ if model.task == "tag" else model.features_
+    given = {name: value for name, value in features.get_params().items() if name != "missing"}
+    given["left_out"] = given.pop("ignore", ())
+    targets = {"label": recipe.label, "labels": recipe.labels, "weight": recipe.weight, "encoding": recipe.encoding}
+    shown = {**targets, **recipe.dialect, **given}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in shown.items() if v not in ((), [], None)}
+
+
+def fingerprint(path: str) -> list[int]:
+    """Return the size of a file and a checksum of its ends; empty for folders and pipes."""
+    if is_pipe(path) or not os.path.isfile(path):
+        return []
+    size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        first = crc32(file.read(_ENDS))
+        file.seek(max(0, size - _ENDS))
+        return [size, crc32(file.read(_ENDS), first)]
 
 
 def _differ_in_case(labels: list[Any]) -> list[str]:

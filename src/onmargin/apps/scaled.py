@@ -6,15 +6,15 @@ from dataclasses import dataclass
 import click
 
 from onmargin import scale
-from onmargin.apps.chunk_learner import ChunkReader, Mark, Notes
+from onmargin.apps.chunk_learner import Mark, make_batch
 from onmargin.apps.chunks import Chunk, Position, read_chunks
 from onmargin.apps.failure import Failure
-from onmargin.apps.formats import Settings
-from onmargin.apps.looks import check_files
 from onmargin.apps.new_learner import begin, task_of
-from onmargin.apps.request import Request
 from onmargin.apps.run import Run
+from onmargin.apps.sniff import check_files, pipe_name
 from onmargin.apps.tasks import guess_task
+from onmargin.apps.training_options import TrainingOptions
+from onmargin.io.format import Recipe, is_pipe
 from onmargin.io.sharding import Batch
 
 
@@ -30,47 +30,45 @@ class Place:
 
 @dataclass(frozen=True)
 class FileShard:
-    """Shard of one file, read as in `train`, with the labels of the task and the features of tokens."""
+    """Shard of one file, read as in `train`, with the labels of the task."""
 
     name: str
-    settings: Settings
+    recipe: Recipe
     task: str
-    features: Notes
 
     def batches(self) -> Iterator[Batch]:
-        reader = ChunkReader(self.task, self.features)
-        for chunk in read_chunks(self.name, self.settings):
-            yield reader.batch(chunk)
+        for chunk in read_chunks(self.name, self.recipe):
+            yield make_batch(self.task, chunk)
 
 
-def train(request: Request, out: str, place: Place, *, resume: bool, quiet: bool) -> Run:
+def train(options: TrainingOptions, out: str, place: Place, *, resume: bool, quiet: bool) -> Run:
     """Train in parallel, with averaged weights after each pass; return the finished run."""
-    check_files(request.files)
-    if "-" in request.files:
-        raise click.UsageError("--engine reads several files in parallel, and the standard input is not a file")
+    check_files(options.files)
+    for path in filter(is_pipe, options.files):
+        raise click.UsageError(f"--engine reads several files in parallel, and {pipe_name(path)} is not a file")
     wrong = [
         flag
         for flag, given in {
-            "--shuffle": request.shuffle,
-            "--holdout": request.holdout,
-            "--on-error skip": request.skip_errors,
+            "--shuffle": options.shuffle,
+            "--holdout": options.holdout,
+            "--on-error skip": options.skip_errors,
         }.items()
         if given
     ]
     if wrong:
         raise click.UsageError(f"{wrong[0]} does not go with --engine")
-    settings = request.look().settings
-    task = task_of(request.model, request.task) or guess_task(_first(request.files, settings), settings)
-    learner = begin(request.model, task, settings, request.parameters)
-    notes = {"task": task, "features": learner.features, "settings": settings.to_notes()}
-    shards = [FileShard(path, settings, task, learner.features) for path in request.files]
+    recipe = options.profile().recipe
+    task = task_of(options.model, options.task) or guess_task(_first(options.files, recipe), recipe)
+    learner = begin(options.model, task, recipe, options.parameters)
+    notes = {"task": task, "recipe": recipe.to_notes()}
+    shards = [FileShard(path, recipe, task) for path in options.files]
     reports: list[scale.Report] = []
     try:
         scale.fit(
             learner.model,
             shards,
             engine=place.engine,
-            epochs=request.passes,
+            epochs=options.passes,
             mixing=place.mixing,
             workers=place.workers,
             address=place.address,
@@ -81,8 +79,8 @@ def train(request: Request, out: str, place: Place, *, resume: bool, quiet: bool
         )
     except (ConnectionError, TypeError, ValueError) as error:
         raise Failure(str(error)) from error
-    marks = _marks(reports, request.passes)
-    return Run(request, out, settings, learner, Position(request.passes), marks=marks or [Mark()])
+    marks = _marks(reports, options.passes)
+    return Run(options, out, recipe, learner, Position(options.passes), marks=marks or [Mark()])
 
 
 def _tell(report: scale.Report, reports: list[scale.Report], *, quiet: bool) -> None:
@@ -103,10 +101,10 @@ def _marks(reports: list[scale.Report], passes: int) -> list[Mark]:
     return marks
 
 
-def _first(files: tuple[str, ...], settings: Settings) -> Chunk:
+def _first(files: tuple[str, ...], recipe: Recipe) -> Chunk:
     """Return the first examples of the first file that has any."""
     for path in files:
-        for chunk in read_chunks(path, settings):
+        for chunk in read_chunks(path, recipe):
             return chunk
     raise Failure(f"there are no examples in {', '.join(files)}")
 

@@ -8,13 +8,8 @@ import numpy as np
 
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
-from onmargin.apps.formats import Settings
+from onmargin.io.format import Recipe, as_integer
 from onmargin.io.svmlight import SparseRows
-
-
-def whole(label: Any) -> Any:
-    """Convert an integral number to int: files often have 1.0 or 1 as a class label."""
-    return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
 def _class(label: Any) -> Any:
@@ -22,7 +17,7 @@ def _class(label: Any) -> Any:
         raise ValueError(f"a label is a string or a whole number; got {label!r:.60}")
     if isinstance(label, float) and not label.is_integer():
         raise ValueError(f"labels must be names or whole numbers; got {label!r}. For real numbers use --task regress")
-    return whole(label)
+    return as_integer(label)
 
 
 def _number(label: Any) -> float:
@@ -36,7 +31,7 @@ def _set(labels: Any) -> list[Any]:
         raise ValueError(f"each of several --label columns must have 0 or 1, or yes or no; got {labels!r:.60}")
     if not isinstance(labels, list | tuple):
         raise ValueError(f"labels to rank must be a list; got {labels!r:.60}. For one label use --task classify")
-    return [whole(label) for label in labels]
+    return [as_integer(label) for label in labels]
 
 
 # Conversion of the label of an example for each task; for sequences, the list of labels is unchanged.
@@ -53,9 +48,9 @@ TARGETS: dict[str, Callable[[Any], Any]] = {
 _MANY = 50  # maximum usual number of classes
 
 
-def guess_task(chunk: Chunk, settings: Settings) -> str:
+def guess_task(chunk: Chunk, recipe: Recipe) -> str:
     """Guess the task from the labels of the first examples."""
-    if settings.kind == "sequences":
+    if recipe.kind == "sequences":
         _check_tags(chunk.y or [])
         return "tag"
     labels = [] if chunk.y is None else chunk.y.tolist() if isinstance(chunk.y, np.ndarray) else list(chunk.y)
@@ -67,15 +62,19 @@ def guess_task(chunk: Chunk, settings: Settings) -> str:
         return "rank"
     n_different = len(set(labels))
     numbers = all(isinstance(label, int | float) for label in labels)
-    most = _MANY if settings.is_table else max(_MANY, 0.2 * len(labels))  # rows of numbers often have many classes
+    most = _MANY if recipe.is_table else max(_MANY, 0.2 * len(labels))  # rows of numbers often have many classes
     if numbers and (n_different > most or not all(float(y).is_integer() for y in labels)):
         return "regress"
     if len(labels) >= 20 and n_different > 0.5 * len(labels):
-        column = "" if settings.label is None else f" {settings.label!r}"
+        column = "" if recipe.label is None else f" {recipe.label!r}"
+        some = any(isinstance(label, int | float) for label in labels)
+        quantities = (
+            ". If they are quantities, use --task regress, with --on-error skip for other cells" if some else ""
+        )
         raise Failure(
             f"the label{column} has {n_different} different values in the first {len(labels)} examples, such as "
             f"{labels[0]!r:.60}: too many for classes. Name the column of the label with --label, or use --task "
-            "classify if they are"
+            f"classify if they are{quantities}"
         )
     return "classify"
 

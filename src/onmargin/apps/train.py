@@ -11,39 +11,41 @@ import numpy as np
 from onmargin.apps.chunk_learner import ChunkLearner, Mark
 from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, joined, read_chunks
 from onmargin.apps.evaluate import measure_chunk, new_measure
-from onmargin.apps.failure import Failure, listed
-from onmargin.apps.formats import Settings
-from onmargin.apps.guess_messages import Said, Silent
-from onmargin.apps.looks import check_files, missing_columns, named_options
+from onmargin.apps.failure import Failure
+from onmargin.apps.loaded import load_learner
 from onmargin.apps.new_learner import begin, task_of
 from onmargin.apps.pace import Due, Pace
-from onmargin.apps.progress import Progress
+from onmargin.apps.progress import NullReporter, Progress, Reporter
 from onmargin.apps.report import Report
-from onmargin.apps.request import Request
-from onmargin.apps.run import START, Run
+from onmargin.apps.run import START, Run, fingerprint
 from onmargin.apps.signals import Signals, Stopped
+from onmargin.apps.sniff import adapt_recipe, check_files, named_options, pipe_name
 from onmargin.apps.tasks import guess_task, usual_radius
+from onmargin.apps.training_options import TrainingOptions
 from onmargin.errors import ExampleError
 from onmargin.features.records import RecordFeatures
-from onmargin.io import ReadError, load_with_notes
+from onmargin.io import ReadError
+from onmargin.io.format import Recipe, is_pipe, list_names
+from onmargin.io.formats import FORMATS
 
 
-def train(request: Request, out: str, *, resume: bool, start: str | None, every: int | None, quiet: bool) -> Run:
+def train(
+    options: TrainingOptions, out: str, *, resume: bool, start: str | None, every: int | None, quiet: bool
+) -> Run:
     """Train a model; return the finished run."""
-    check_files(request.files)
-    again = [name for name, asked in (("--passes", request.passes > 1), ("--holdout", request.holdout)) if asked]
-    if "-" in request.files and again:
-        raise click.UsageError(f"the standard input can be read once: give a file for several {again[0]}")
-    if request.shuffle and request.holdout:
+    check_files(options.files)
+    again = [name for name, asked in (("--passes", options.passes > 1), ("--holdout", options.holdout)) if asked]
+    pipes = list(filter(is_pipe, options.files))
+    if pipes and again:
+        raise click.UsageError(f"{pipe_name(pipes[0])} can be read once: give a file for several {again[0]}")
+    if options.shuffle and options.holdout:
         raise click.UsageError("--holdout takes every N-th example in the order of the files: leave --shuffle out")
-    if request.skip_errors and any(path != "-" and os.path.isdir(path) for path in request.files):
+    if options.skip_errors and any(map(os.path.isdir, options.files)):
         raise click.UsageError("--on-error skip has no effect on folders: a file that cannot be read is named")
-    if not os.path.isdir(folder := os.path.dirname(os.path.realpath(out))):
-        raise Failure(f"there is no folder {folder} for {out}")
-    say = Silent() if quiet else Said(request)
-    run = resumed(request, out) if resume and os.path.exists(out) else _begun(request, out, start, say)
-    once = request.holdout or request.shuffle or request.skip_errors or run.position != START
-    if run.settings.kind == "sequences" and request.passes > 1 and not once:
+    say = NullReporter() if quiet else Reporter(options)
+    run = load_run(options, out) if resume and os.path.exists(out) else _begin_run(options, out, start, say)
+    once = options.holdout or options.shuffle or options.skip_errors or run.position != START
+    if FORMATS[run.recipe.format].kind == "sequences" and options.passes > 1 and not once:
         run.kept = []
     progress, meter, due, pace = Progress(quiet=quiet), Meter(), Due(every), Pace()
     with Signals() as signals, progress:
@@ -60,7 +62,7 @@ def train(request: Request, out: str, *, resume: bool, start: str | None, every:
                     if run.learner is not None:
                         progress.update(run.learner.n_examples, run.learner.measure(run.marks[-1]), _done(run, meter))
             if run.learner is None:
-                raise Failure(f"there are no examples in {', '.join(request.files)}")
+                raise Failure(f"there are no examples in {', '.join(options.files)}")
             with signals.whole():
                 run.save()
         except Stopped as stop:
@@ -73,14 +75,14 @@ def train(request: Request, out: str, *, resume: bool, start: str | None, every:
     return run
 
 
-def resumed(request: Request, out: str) -> Run:
+def load_run(options: TrainingOptions, out: str) -> Run:
     """Return the run of a checkpoint."""
-    model, notes = load_with_notes(out)
+    learner, recipe, notes = load_learner(out)
     if "position" not in notes:
         raise Failure(
             f"{out} is not a checkpoint of onmargin train: use --from to continue training a model with new data"
         )
-    old, new = notes["request"], request.to_notes()
+    old, new = notes["options"], options.to_notes()
     n_files = len(old["files"])
     if new["files"][:n_files] == old["files"] and (notes["position"][0] == 0 or len(new["files"]) == n_files):
         new["files"] = old["files"]
@@ -91,69 +93,94 @@ def resumed(request: Request, out: str) -> Run:
             f"{out} is the checkpoint of a run with other {name}: {old.get(name)!r}, not {new[name]!r}. Resume it with "
             "the same arguments, or start over without --resume"
         )
-    learner, position = ChunkLearner(notes["task"], model, notes["features"]), Position(*notes["position"])
-    learner.n_tokens = notes["tokens"]
     if isinstance(getattr(learner.model, "features", None), RecordFeatures):
-        learner.model.features = replace(learner.model.features, n_jobs=request.parameters.get("n_jobs"))
+        learner.model.features = replace(learner.model.features, n_jobs=options.parameters.get("n_jobs"))
     elif hasattr(learner.model, "n_jobs"):
-        learner.model.n_jobs = request.parameters.get("n_jobs")
+        learner.model.n_jobs = options.parameters.get("n_jobs")
+    position = Position(*notes["position"])
+    _check_sources(options, out, position, notes["sources"])
     return Run(
-        request,
+        options,
         out,
-        Settings.from_notes(notes["settings"]),
+        recipe,
         learner,
         position,
         unread=notes["digest"],
         marks=[Mark(*mark) for mark in notes["marks"]],
         held_out=notes["held_out"],
         n_before=learner.n_examples,
+        sources=notes["sources"],
     )
 
 
-def _begun(request: Request, out: str, start: str | None, say: "Silent") -> Run:
+def _check_sources(options: TrainingOptions, out: str, position: Position, learned: list[list[int]]) -> None:
+    """Say that a finished run has nothing to do; refuse files that have changed since they were learned.
+
+    The file that is being read is compared by a digest of its examples.
+    """
+    changed = [path for path, old in zip(options.files, learned, strict=False) if fingerprint(path) != old]
+    finished = position.passes >= options.passes
+    remedy = "To learn new examples use --from, to start over leave --resume out"
+    if changed and not finished:
+        raise Failure(f"{changed[0]} has changed since {out} has learned it. {remedy}")
+    if finished:
+        more = f", and {changed[0]} has changed since. {remedy}" if changed else ". More --passes would continue it"
+        plural = "es" if options.passes > 1 else ""
+        click.echo(f"nothing was learned: {out} has finished {options.passes} pass{plural}{more}", err=True)
+
+
+def _begin_run(options: TrainingOptions, out: str, start: str | None, say: NullReporter) -> Run:
     """Return a run from the beginning of the data, with a new model or one trained on other data."""
     if start is None:
-        look = request.look()
-        for path in request.files[1:]:
-            if missing := missing_columns(path, look.settings):
-                click.echo(f"warning: {path} has no column {listed(missing)}, which {request.files[0]} has", err=True)
-        say.look(look)
-        return Run(request, out, look.settings)
-    model, notes = load_with_notes(start)
-    if "settings" not in notes:
-        raise Failure(f"{start} was not made by onmargin train, and does not say how its examples are read")
-    learner = ChunkLearner(notes["task"], model, notes["features"])
-    same = request.task in {None, notes["task"]} and request.model in {None, type(learner.model).__name__}
-    if (
-        request.parameters
-        or request.coverage is not None
-        or named_options(request.reading)
-        or not same
-        or request.format not in {None, notes["settings"]["format"]}
-    ):
+        profile = options.profile()
+        recipe = profile.recipe
+        for path in options.files[1:]:
+            if missing := FORMATS[recipe.format].missing_columns(path, recipe):
+                text = f"{path} has no column {list_names(missing)}, which {options.files[0]} has"
+                click.echo(f"warning: {text}", err=True)
+        say.profile(profile)
+        return Run(options, out, recipe)
+    learner, recipe, _ = load_learner(start)
+    same = options.task in {None, learner.task} and options.model in {None, type(learner.model).__name__}
+    if options.parameters or options.coverage is not None or named_options(options.reading) or not same:
         raise click.UsageError(
             "--from keeps the task, the parameters, the coverage and the reading options of its model: leave those "
             "options out"
         )
-    learner.n_tokens = notes.get("tokens", 0)
-    settings = Settings.from_notes(notes["settings"])
-    return Run(request, out, settings, learner, marks=[learner.mark()], n_before=learner.n_examples)
+    recipe = _recipe_to_continue(options, learner, recipe)
+    return Run(options, out, recipe, learner, marks=[learner.mark()], n_before=learner.n_examples)
+
+
+def _recipe_to_continue(options: TrainingOptions, learner: ChunkLearner, trained: Recipe) -> Recipe:
+    """Return how to read the files that a model continues with; columns that differ cause a warning."""
+    recipes = {path: adapt_recipe(path, trained, options.format, {}) for path in options.files}
+    for path, own in recipes.items():
+        format = FORMATS[own.format]
+        if learner.task != "novelty" and not format.has_labels(path, own):
+            raise Failure(f"{path} has no labels in a column {own.label!r}, as the training data of the model have")
+        if missing := format.missing_columns(path, own):
+            known = {*own.table, *own.features.get("ignore", ()), *own.target_columns}
+            new = [name for name in format.columns(path, own) if name not in known]
+            more = f"; its columns {list_names(new)} are new to the model" if new else ""
+            text = f"{path} has no column {list_names(missing)}, which the model has learned from{more}"
+            click.echo(f"warning: {text}", err=True)
+    return recipes[options.files[0]]
 
 
 def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Position, Digest | None]]:
     """Yield the remaining chunks with their end positions and, if kept from the first pass, the digest up to there."""
-    while run.position.passes < run.request.passes:
+    while run.position.passes < run.options.passes:
         if run.kept and run.position == Position(run.position.passes) and run.position.passes:
             for one in run.kept:
                 yield one.chunk, one.after._replace(passes=run.position.passes), one.digest
             _end_file(run, last=True)
             continue
-        n_sources = 1 if run.request.shuffle else len(run.request.files)
-        path = "the data" if run.request.shuffle else run.request.files[run.position.files]
+        n_sources = 1 if run.options.shuffle else len(run.options.files)
+        path = "the data" if run.options.shuffle else run.options.files[run.position.files]
         n_read, skip, digest = 0, run.position.records, Digest()
         if not skip:
             run.digest, run.unread = digest, None
-        for chunk in _shuffled(run, size, meter) if run.request.shuffle else _chunks(run, path, size, meter):
+        for chunk in _shuffled(run, size, meter) if run.options.shuffle else _chunks(run, path, size, meter):
             done = max(0, min(len(chunk), skip - n_read))
             n_read += len(chunk)
             if done:
@@ -174,9 +201,12 @@ def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Posit
 
 def _end_file(run: Run, *, last: bool) -> None:
     """Move to the next file, or to the next pass after the last file."""
+    if run.position.passes == 0:
+        files = run.options.files
+        run.sources += map(fingerprint, files if run.options.shuffle else [files[run.position.files]])
     if last and run.learner is not None:
         run.marks.append(run.learner.mark())
-        if run.request.holdout:
+        if run.options.holdout:
             run.held_out.append(_measure_held_out(run))
     run.position = Position(run.position.passes + last, 0 if last else run.position.files + 1, 0)
     run.digest = Digest()
@@ -185,14 +215,14 @@ def _end_file(run: Run, *, last: bool) -> None:
 def _chunks(run: Run, path: str, size: int, meter: Meter) -> Iterator[Chunk]:
     """Yield the examples of a file."""
     run.skipped.pop(path, None)  # each pass counts them again
-    on_error = run.skip if run.request.skip_errors else None
-    return read_chunks(path, run.settings, size=size, meter=meter, on_error=on_error)
+    on_error = run.skip if run.options.skip_errors else None
+    return read_chunks(path, run.recipe, size=size, meter=meter, on_error=on_error)
 
 
 def _shuffled(run: Run, size: int, meter: Meter) -> Iterator[Chunk]:
     """Yield all examples in an order that depends only on the pass. They are kept in memory."""
     if run.shuffled is None:
-        parts = [chunk for path in run.request.files for chunk in _chunks(run, path, CHUNK, meter)]
+        parts = [chunk for path in run.options.files for chunk in _chunks(run, path, CHUNK, meter)]
         run.shuffled = joined(parts)
     n = len(run.shuffled)
     order = np.random.default_rng([0, run.position.passes]).permutation(n)
@@ -200,17 +230,22 @@ def _shuffled(run: Run, size: int, meter: Meter) -> Iterator[Chunk]:
         yield run.shuffled.take(order[start : start + size])
 
 
-def _begin(run: Run, chunk: Chunk, say: "Silent") -> None:
+def _begin(run: Run, chunk: Chunk, say: NullReporter) -> None:
     """Create the learner for examples like these."""
-    request = run.request
-    task = task_of(request.model, request.task) or guess_task(chunk, run.settings)
-    parameters = request.parameters
-    usual = task == "novelty" and run.settings.kind != "sequences"
+    options = run.options
+    task = task_of(options.model, options.task) or guess_task(chunk, run.recipe)
+    parameters = options.parameters
+    usual = task == "novelty" and FORMATS[run.recipe.format].kind != "sequences"
     if usual and not parameters.keys() & {"epsilon", "radius", "max_radius", "geometry", "kernel"}:
         parameters = parameters | {"radius": "learn", "max_radius": usual_radius(chunk)}
-    run.learner = begin(request.model, task, run.settings, parameters, request.coverage)
+    run.learner = begin(options.model, task, run.recipe, parameters, options.coverage)
     say.task(run.learner)
-    if request.model is None and request.task is None and task == "classify" and run.settings.is_table:
+    if (
+        options.model is None
+        and options.task is None
+        and task == "classify"
+        and FORMATS[run.recipe.format].is_table(run.recipe)
+    ):
         say.classes({label for label in chunk.y if isinstance(label, int | float)})
 
 
@@ -231,13 +266,13 @@ def _learn(run: Run, chunk: Chunk, after: Position, digest: Digest | None) -> No
 
 
 def _path(run: Run) -> str:
-    return "the shuffled data" if run.request.shuffle else run.request.files[run.position.files]
+    return "the shuffled data" if run.options.shuffle else run.options.files[run.position.files]
 
 
 def _learn_some(run: Run, learner: Any, chunk: Chunk, first: int) -> None:
     """Learn the examples of a chunk that are not held out; refused examples are skipped if requested."""
     places = np.arange(len(chunk))
-    if run.request.holdout:
+    if run.options.holdout:
         places = places[~_held_out(run, first, len(chunk))]
     while len(places):
         whole = len(places) == len(chunk)
@@ -246,7 +281,7 @@ def _learn_some(run: Run, learner: Any, chunk: Chunk, first: int) -> None:
             return
         except ExampleError as error:
             k = int(places[error.index])
-            if not run.request.skip_errors:
+            if not run.options.skip_errors:
                 raise ExampleError(error.reason, k) from error
             run.skip(ReadError(error.reason, _path(run), first + k + 1))
             places = places[error.index + 1 :]
@@ -254,7 +289,7 @@ def _learn_some(run: Run, learner: Any, chunk: Chunk, first: int) -> None:
 
 def _held_out(run: Run, first: int, n: int) -> Any:
     """Return which of the n examples of a file after the first ones are held out."""
-    return np.arange(first + 1, first + n + 1) % run.request.holdout == 0
+    return np.arange(first + 1, first + n + 1) % run.options.holdout == 0
 
 
 def _measure_held_out(run: Run) -> Report:
@@ -262,14 +297,19 @@ def _measure_held_out(run: Run) -> Report:
     learner: Any = run.learner
     measure = new_measure(learner)
     n = 0
-    for path in run.request.files:
+    for path in run.options.files:
         first = 0
-        for chunk in read_chunks(path, run.settings, on_error=(lambda _: None) if run.request.skip_errors else None):
+        for chunk in read_chunks(path, run.recipe, on_error=(lambda _: None) if run.options.skip_errors else None):
             places = np.flatnonzero(_held_out(run, first, len(chunk)))
             first += len(chunk)
             n += len(places)
             if len(places):
                 measure_chunk(measure, learner, chunk.take(places))
+    if not n:
+        click.echo(
+            f"warning: no example is held out: no file has {run.options.holdout} examples, the number of --holdout",
+            err=True,
+        )
     return {"examples": n, **(measure.report() if n else {})}
 
 
@@ -278,7 +318,7 @@ def _done(run: Run, meter: Meter) -> float | None:
     if meter.fraction is None:
         return None
     passes, files, _ = run.position
-    return (passes + (files + meter.fraction) / len(run.request.files)) / run.request.passes
+    return (passes + (files + meter.fraction) / len(run.options.files)) / run.options.passes
 
 
 def _kept(run: Run) -> str:
@@ -290,6 +330,6 @@ def _kept(run: Run) -> str:
 
 def _remedy(run: Run, error: ReadError) -> str:
     """Return what to do after a record that could not be read or learned."""
-    if run.request.skip_errors or not error.skippable or error.names_remedy or run.settings.format == "folder":
+    if run.options.skip_errors or not error.skippable or error.names_remedy or not FORMATS[run.recipe.format].can_skip:
         return ""
     return ". Correct the file and continue with --resume, or skip such records with --on-error skip"

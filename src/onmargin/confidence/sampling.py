@@ -65,7 +65,7 @@ class SelectiveSampler(Wrapper):
     ...     if sampler.query_one(x):
     ...         sampler = sampler.learn_one(x, label)
     >>> sampler.asked, mistakes  # all 569 labels: 29 mistakes
-    (173, 28)
+    (190, 26)
     """
 
     def __init__(self, model: Any, *, b: float = 0.3, random_state: int = 0) -> None:

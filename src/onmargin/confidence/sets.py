@@ -74,7 +74,7 @@ class PredictionSets(JudgingWrapper):
     >>> sets = PredictionSets(AROWClassifier(), coverage=0.95).partial_fit(X[:1700], y[:1700])
     >>> report = sets.coverage_
     >>> print(f"{report.covered:.3f} of {report.rounds}, {report.size:.2f} labels each")
-    0.951 of 1668, 1.33 labels each
+    0.950 of 1668, 1.32 labels each
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The learning of a sequence tagger: it reads tokens, adds labels and features as they appear, and plays rounds."""
+"""The learning of a sequence tagger: it reads tokens, adds labels and features as they appear, and runs rounds."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from onmargin._core.geometries.chain import EdgePaths
 from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.text.names import Names
-from onmargin._core.turns import TakingTurns
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._estimator import Estimator, RestorePoint
+from onmargin.estimators._estimator import Estimator
+from onmargin.estimators._fitted_attributes import Classes
 from onmargin.estimators._sequences import (
     LabelLists,
     TokenRows,
@@ -35,12 +35,13 @@ from onmargin.estimators._sequences import (
     read_matrix,
     read_named,
 )
+from onmargin.features.window import WindowFeatures
 from onmargin.learner import Offsets, Vector, threads
 from onmargin.models.chain import Chain, TaggerOptions
-from onmargin.models.columns import check_known
 from onmargin.models.options import option
 from onmargin.models.plan import Model, Plan, Shape
-from onmargin.models.rules import N_JOBS
+from onmargin.models.rules import N_JOBS, NONE, Instance
+from onmargin.transaction import Transaction
 
 # Tokens of a block, of which the next is read while one is learned, and the least number of blocks of a call.
 BLOCK, WORTH = 1 << 12, 4
@@ -49,7 +50,7 @@ MOST_COPIED, MOST_ROOM = 64, 4.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ChainLearner(Estimator, TaggerOptions):
+class ChainLearner(Classes, Estimator, TaggerOptions):
     """An estimator of sequences over a linear chain, without its public methods."""
 
     n_jobs: int | None = option(
@@ -58,14 +59,23 @@ class ChainLearner(Estimator, TaggerOptions):
         text="""
         n_jobs : int or None, default=None
             Maximum number of threads of `partial_fit`; the result does not depend on it. If None or -1, one per core.
-            With a long list of sequences, a second thread plays rounds while the next sequences are read, if both take
+            With a long list of sequences, a second thread runs rounds while the next sequences are read, if both take
             long enough.
+        """,
+    )
+    window: WindowFeatures | None = option(
+        None,
+        NONE,
+        Instance(WindowFeatures, "a WindowFeatures"),
+        text="""
+        window : WindowFeatures or None, default=None
+            Templates for the features of tokens that have columns, such as those of CoNLL files. If None, tokens are
+            lists of feature names or dicts of features.
         """,
     )
 
     if TYPE_CHECKING:
         _names: Names | None = field(init=False)  # None if X is a matrix
-        _codes: dict[Any, int] = field(init=False)
         _chosen_by: str | tuple[str, ...] | None = field(init=False)  # the transition_features at the start of training
         _n_asked: int = field(init=False)  # number of features checked for being transition features
 
@@ -79,33 +89,21 @@ class ChainLearner(Estimator, TaggerOptions):
             raise AttributeError("no features weigh the transitions: set transition_features before learning")
         return leader
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[Any]:
-        """Also remove new names if anything raises."""
-        with TakingTurns(self):
-            names = getattr(self, "_names", None)
-            known = 0 if names is None else len(names)
-            with super()._all_or_nothing() as plan:
-                try:
-                    yield plan
-                except BaseException:
-                    if names is not None:
-                        names.forget(known)
-                    raise
+    def _mark_growth(self, transaction: Transaction) -> None:
+        if (names := vars(self).get("_names")) is not None:
+            transaction.undo_by(partial(names.forget, len(names)))
 
     def _check_model(self, plan: Plan) -> None:
         temperature = vars(self).get("temperature_", 1.0)
         if not (isinstance(temperature, float) and 0 < temperature < inf):
             raise ValueError(f"temperature_ must be a number greater than 0 and less than inf; got {temperature!r:.60}")
-        labels = check_known(self.classes_)
-        if self._codes != {label: code for code, label in enumerate(labels)}:
-            raise ValueError(f"codes must be those of the labels; got {self._codes!r:.200}")
+        self._model.labels.check()
         if not isinstance(self._names, Names | None):
             raise ValueError(f"names of features are a {type(self._names).__name__}")
         begun = copy(self)  # with the transition features that it began with
         begun.transition_features = self._chosen_by
         begun._check_parameters()
-        self._model.check(begun.plan(), labels, meet=lambda twin: Chain(twin).meet([], len(labels)))
+        self._model.check(begun.plan(), add_labels=lambda twin, labels: Chain(twin).add_labels(labels))
 
     def _check_width(self, n_features: int) -> None:
         known = whole(self.n_features_in_, "n_features_in_", most=n_features)
@@ -114,17 +112,17 @@ class ChainLearner(Estimator, TaggerOptions):
             raise ValueError(f"there are {len(self._names)} names for {known} features")
 
     @contextmanager
-    def _in_stretches(self) -> Iterator[Any]:
+    def _learning(self) -> Iterator[Any]:
         """Also remove names that were not learned if anything raises; without a label nothing was learned."""
-        with TakingTurns(self):
+        with self._turns:
             before = dict(vars(self))
             try:
-                with super()._in_stretches() as both:
+                with super()._learning() as both:
                     yield both
                 self._drop_hidden()
             except BaseException:
                 self._drop_hidden()
-                if not vars(self).get("_codes"):
+                if self._begun and not self._model.labels.known:
                     self.__dict__ = before
                 names = vars(self).get("_names")
                 if names is not None:
@@ -135,8 +133,6 @@ class ChainLearner(Estimator, TaggerOptions):
         """Begin an untrained chain; features and labels are added as they appear."""
         self._names = None if is_matrix(X) else Names()
         self.n_features_in_ = 0
-        self.classes_ = np.array([], dtype=object)
-        self._codes = {}
         self.__dict__.pop("temperature_", None)  # the temperature of the previous chain
         self._chosen_by, self._n_asked = self.transition_features, 0
         if self._names is None and self._chosen_by not in (None, "all"):
@@ -145,7 +141,7 @@ class ChainLearner(Estimator, TaggerOptions):
                 f"{self.transition_features!r}"
             )
         # There is one column without a label until the first label appears.
-        self._model = Model.begin(plan, Shape(0, np.float64, sparse=True))
+        self._model = Model.begin(plan, Shape(0, np.float64, sparse=True), known=np.array([], dtype=object))
 
     def _read(self, X: Any, lengths: ArrayLike | None, *, grow: bool) -> tuple[Rows, Offsets]:
         """Return the tokens as rows, and the offsets of the sequences; X must be of the same kind as the first X."""
@@ -153,13 +149,13 @@ class ChainLearner(Estimator, TaggerOptions):
         if isinstance(X, TokenRows):
             if X.names is not self._names:
                 raise ValueError("X was read by another tagger, or before this one was fitted again: read it again")
-            return X.rows.widened(len(X.names)), X.ends
+            return X.rows.widened(len(X.names)), X.ends  # type: ignore[arg-type]
         if self._names is not None:
             if lengths is not None:
                 raise ValueError(
                     "lengths= belongs to a matrix of tokens; a list of sequences already has their lengths"
                 )
-            return read_named(X, self._names, grow=grow, separator=self.separator)
+            return read_named(X, self._names, grow=grow, separator=self.separator, window=self.window)
         rows, ends = read_matrix(X, lengths)
         if rows.n_features < self.n_features_in_ or (rows.n_features > self.n_features_in_ and not grow):
             raise ValueError(f"X has {rows.n_features} features, and this tagger has {self.n_features_in_}")
@@ -180,7 +176,7 @@ class ChainLearner(Estimator, TaggerOptions):
 
     def _check_labels(self, y: Any, ends: Offsets, named: Iterable[Any]) -> LabelLists:
         """Return the labels of sequences; refuse labels that do not match the sequences or the known labels."""
-        known = getattr(self, "_codes", {})
+        known = self._model.labels.known if self._begun else []
         labels = read_labels(y, ends, flat=getattr(self, "_names", Names()) is None)
         check_kinds(chain(known, named, *labels))
         if self.update == "max_loss" and self.cost == "hamming":
@@ -214,15 +210,15 @@ class ChainLearner(Estimator, TaggerOptions):
         return not self._n_rounds() or geometry.n_features * geometry.n_scores <= MOST_COPIED * n_tokens
 
     def _learn_while_reading(
-        self, point: RestorePoint, X: Any, ends: Offsets, labels: LabelLists, weight: Vector | None
+        self, transaction: Transaction, X: Any, ends: Offsets, labels: LabelLists, weight: Vector | None
     ) -> int:
-        """Learn sequences in blocks; a second thread plays the rounds of a block while the next one is read.
+        """Learn sequences in blocks; a second thread runs the rounds of a block while the next one is read.
 
         Return the number of features. Rounds update a copy of the weights: an error in X, or an interrupt, leaves the
         tagger as it was. If a thread does not pay after the first block, the rest is read before it is learned.
         """
         names: Any = self._names
-        point.drops_rounds = True
+        transaction.drops_rounds = True
         if self._n_rounds():
             self._model.learner = deepcopy(self._learner)
         background, size, stop = None, BLOCK, 0
@@ -230,12 +226,14 @@ class ChainLearner(Estimator, TaggerOptions):
             while stop < len(labels):
                 start, stop = stop, min(int(np.searchsorted(ends, ends[stop] + size)), len(labels))
                 began = thread_time()
-                rows, found = read_named(X[start:stop], names, grow=True, separator=self.separator, first=start)
+                rows, found = read_named(
+                    X[start:stop], names, grow=True, separator=self.separator, window=self.window, first=start
+                )
                 if not np.array_equal(found + ends[start], ends[start : stop + 1]):
                     raise RuntimeError("a sequence of X changed while it was read")
                 read = thread_time()
                 self._learn_in_order(
-                    point,
+                    transaction,
                     rows,
                     found,
                     labels[start:stop],
@@ -256,7 +254,7 @@ class ChainLearner(Estimator, TaggerOptions):
 
     def _learn_in_order(
         self,
-        point: RestorePoint,
+        transaction: Transaction,
         rows: Rows,
         ends: Offsets,
         labels: LabelLists,
@@ -265,30 +263,29 @@ class ChainLearner(Estimator, TaggerOptions):
         background: Background | None = None,
         more: float = 1.0,
     ) -> None:
-        """Play one round per sequence; labels and features get weights where they first occur.
+        """Run one round per sequence; labels and features get weights where they first occur.
 
-        With `background`, the last rounds may still be played when the call returns. `more` is how many times as many
+        With `background`, the last rounds may still run when the call returns. `more` is how many times as many
         features there may be at the end of the call: to make room again copies the weights.
         """
         live = np.ones(len(labels), bool) if weight is None else weight > 0
-        segments = list(label_segments(labels, self._codes, live))
+        segments = list(label_segments(labels, self._model.labels.known, live))
         # The weights are copied once for all new labels. No path uses a label before its first occurrence.
         newcomers = {label for _, _, met in segments for label in met}
         if background is not None:
             background.wait()
-        if not self._meet(newcomers):
-            self._model.arrange(self.classes_.tolist())
+        self._add_labels(newcomers)
         self._hide(newcomers)
         if rows.n_features > self._learner.geometry.n_features:
             Chain(self._model).make_room(int(more * rows.n_features))
         for first, last, met in segments:
             if background is not None:
                 background.wait()
-            point.advance()
+            transaction.commit()
             self._show(met)
             pieces = self._learner.stretches(rows, first, last, ends) if background is None else [(first, last)]
             for start, stop in pieces:
-                point.advance()
+                transaction.commit()
                 part, offsets = rows.part(ends[start], ends[stop]), ends[start : stop + 1] - ends[start]
                 width = rows.n_features if self._names is None else part.width()
                 self._make_room(width)
@@ -303,17 +300,17 @@ class ChainLearner(Estimator, TaggerOptions):
                     targets=offsets,
                 )
 
-    def _meet(self, labels: Iterable[Any]) -> bool:
-        """Give new labels weights of zero; return whether there are any."""
-        known = self.classes_.tolist()
-        classes = sorted({*known, *labels})
-        if len(classes) == len(known):
-            return False
-        codes = {label: code for code, label in enumerate(classes)}
-        Chain(self._model).meet([codes[label] for label in known], len(classes))
-        self.classes_, self._codes = np.array(classes), codes
-        self._model.arrange(classes)
-        return True
+    @property
+    def _codes(self) -> dict[Any, int]:
+        """The column of each label."""
+        return self._model.labels.by_label
+
+    def _add_labels(self, labels: Iterable[Any]) -> None:
+        """Give new labels weights of zero."""
+        new = set(labels).difference(self._codes)
+        if new:
+            Chain(self._model).add_labels(new)
+        self._model.set_task()
 
     def _hide(self, labels: set[Any]) -> None:
         """Exclude labels from all paths that have weights but have not occurred yet."""
@@ -329,14 +326,11 @@ class ChainLearner(Estimator, TaggerOptions):
         """Remove the weights of labels that are still hidden, because the call ended before they occurred."""
         hidden = self.__dict__.pop("_hidden", frozenset())
         if hidden:
-            met = [label for label in self._codes if label not in hidden]
-            if met:
-                Chain(self._model).keep([self._codes[label] for label in met], len(self._codes))
-            self.classes_, self._codes = np.array(met), {label: code for code, label in enumerate(met)}
-            self._model.arrange(met)
+            Chain(self._model).drop_labels(hidden)
+            self._model.set_task()
 
     def _ask_for_labels(self, call: str) -> None:
-        if not self._codes:
+        if not self._model.labels.known:
             raise ValueError(
                 f"{call} got no labels: every sequence is empty or has weight 0. Pass at least one with tokens."
             )

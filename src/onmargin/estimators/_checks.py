@@ -22,7 +22,7 @@ def check_numbers(value: Any, name: str, dtype: DTypeLike = np.float64) -> Vecto
     """Return finite numbers, none too large for weights of type `dtype`."""
     most = float(np.finfo(dtype).max)
     if is_vector(value) and value.max(initial=0) <= most and value.min(initial=0) >= -most:  # which NaN is not
-        return value  # type: ignore[no-any-return]
+        return value
     try:
         numbers: Vector = check_array(
             value, dtype=np.float64, order="C", ensure_2d=False, allow_nd=True, ensure_min_samples=0, input_name=name

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import partial, wraps
 from math import inf
 from operator import is_
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,11 @@ from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, UnsoundRowError, Vector, as_rows
 from onmargin.models.compatible import several
 from onmargin.models.expert_results import ModelOutcome
+from onmargin.models.face import ModelFace
 from onmargin.models.options import CONSTANTS, check_options, declared, option
 from onmargin.models.plan import ROUNDS_TO_DIFFER, Model, Plan, Shape, check_begun
 from onmargin.models.rules import FLAG, N_JOBS, NONE, Instance, Number
+from onmargin.transaction import Transaction
 
 # What scikit-learn's validation accepts: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any
@@ -118,65 +120,8 @@ def _or_shards(fit: Callable[..., Any]) -> Callable[..., Any]:
     return either
 
 
-class RestorePoint:
-    """State of the estimator after its last complete rounds, to which an interrupt returns.
-
-    The state that belongs to the rounds of a stretch is set before they are played, and nothing interrupts them. So
-    either none of them was played, and everything is restored, or all were, and the state is already right.
-    """
-
-    def __init__(self, estimator: Any) -> None:
-        self._estimator = estimator
-        self.drops_rounds = False  # whether rounds update a copy of the weights, which can be dropped
-        self._undo: Callable[[], None] | None = None
-        self._weights: Euclidean | None = None
-        self._first = self._state = state = dict(vars(estimator))
-        if "_model" in state:
-            # Rounds update the weights of both; everything else is replaced in the copy only.
-            estimator._model = state["_model"].__copy__()
-
-    def advance(self) -> None:
-        """Commit what was learned so far, unless all rounds of the call are dropped if it raises."""
-        estimator = self._estimator
-        if not self.drops_rounds and self._played() and not estimator._model.learner.forks:
-            state = dict(vars(estimator))
-            estimator._model = state["_model"].__copy__()
-            self._state = state
-        self._undo = None
-
-    def keep_weights(self) -> None:
-        """Copy the weights, so that `start_over` can take back all rounds."""
-        if "_model" in self._first:
-            geometry = self._first["_model"].learner.geometry
-            self._weights = geometry.alike(geometry.n_features, geometry.n_columns)
-            self._weights.restore(geometry)
-
-    def start_over(self) -> None:
-        """Restore the estimator to its state before the call, although rounds were played."""
-        if self._weights is not None:
-            self._first["_model"].learner.geometry.restore(self._weights)
-        self._estimator.__dict__ = self._first
-
-    def undo_by(self, undo: Callable[[], None]) -> None:
-        """Register a function that undoes changes made in place, called if the estimator returns to this point."""
-        self._undo = undo
-
-    def _played(self) -> bool:
-        before, now = self._state.get("_model"), vars(self._estimator).get("_model")
-        if before is None or now is None:
-            return now is not None and bool(now.learner._totals.rounds)
-        return bool(now.learner._totals.rounds > before.learner._totals.rounds)
-
-    def go_back(self) -> None:
-        """Restore the estimator to this point, unless rounds were played since then that cannot be undone."""
-        if self.drops_rounds or not self._played() or self._estimator._model.learner.forks:
-            self._estimator.__dict__ = self._state
-            if self._undo is not None:
-                self._undo()
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
-class Estimator(BaseEstimator):  # type: ignore[misc]
+class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator over a `Model`.
 
     A subclass inherits the options of a family, whose `plan` defines how they learn, and defines how targets are read.
@@ -215,13 +160,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None = random_state()
     warm_start: bool = warm_start()
 
-    plan: ClassVar[Callable[..., Plan]]  # of the options: how the current parameters learn
-
     if TYPE_CHECKING:  # at run time annotations would be options
         n_features_in_: int = field(init=False)
         n_iter_: int = field(init=False)
-        _model: Model = field(init=False)
-        class_counts_: Vector = field(init=False)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -233,10 +174,6 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Name, loss and vote of each model trained side by side, and whether it leads."""
         self._fitted()
         return self._model.outcomes(self.plan())
-
-    @property
-    def _learner(self) -> Learner[Any]:
-        return self._model.learner
 
     def _check_parameters(self) -> None:
         check_options(self)
@@ -250,6 +187,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _check_model(self, plan: Plan) -> None:
         """Refuse a model that the plan could not have made."""
+        self._model.labels.check()
         self._model.check(plan)
 
     def _check_width(self, n_features: int) -> None:
@@ -262,55 +200,53 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _planned(self) -> Plan:
         """Check the parameters and return their plan: that of the last call, if no parameter has changed."""
         values = self, *map(vars(self).__getitem__, declared(type(self)))  # type: ignore[arg-type]
-        last: Plan | None = None if "_model" not in vars(self) else getattr(self._model, "plan", None)
+        last: Plan | None = getattr(self._model, "plan", None) if self._begun else None
         if last is not None and last.options is not None and all(map(is_, values, last.options)):
             return last
         self._check_parameters()
         plan = self.plan()
         return replace(plan, options=values) if CONSTANTS.issuperset(map(type, values[1:])) else plan
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[Plan]:
-        """Check the parameters and yield their plan; if anything raises, restore the estimator.
-
-        Used for passes, which update a copy of the weights. Other threads that train the estimator wait until the block
-        ends.
-        """
-        plan = self._planned()
-        with TakingTurns(self):
-            before = dict(vars(self))
-            try:
-                yield plan
-                self._model.learner.close()
-                self._model.learner.mark_seen(seen=False)
-            except BaseException:
-                self.__dict__ = before
-                raise
+    @property
+    def _turns(self) -> TakingTurns:
+        """The lock by which threads take turns to change the estimator."""
+        return TakingTurns(self)
 
     @contextmanager
-    def _in_stretches(self) -> Iterator[tuple[Plan, RestorePoint]]:
-        """Check the parameters; yield their plan and a restore point to return to if anything raises.
+    def _fitting(self) -> Iterator[Plan]:
+        """Check the parameters and yield their plan, for passes over data; if anything raises, nothing changes."""
+        plan = self._planned()
+        with Transaction(self) as transaction:
+            self._mark_growth(transaction)
+            yield plan
+            self._model.learner.close()
+            self._model.learner.mark_seen(seen=False)
 
-        Used for examples of a stream, which update the weights in place. No error is raised once rounds are played; an
-        interrupt may come between two stretches of rounds, and keeps the rounds before it.
+    @contextmanager
+    def _learning(self) -> Iterator[tuple[Plan, Transaction]]:
+        """Check the parameters and yield their plan, and the transaction of examples that are learned in place.
+
+        No error is raised once rounds run. An interrupt may come between two stretches, and keeps the rounds before it.
         """
         plan = self._planned()
-        with TakingTurns(self):
-            point = RestorePoint(self)
-            swept = plan.ensemble is not None and hasattr(self, "C") and several(self.C)
-            before = self._n_rounds() if swept else 0
+        with Transaction(self, drops_rounds=False) as transaction:
+            before = self._n_rounds()
+            if self._begun and self._learner.forks:
+                self._model = copy(self._model)
             try:
-                yield plan, point
-                self._model.learner.close()
-            except UnsoundRowError:
-                point.start_over()
-                raise
-            except BaseException:
-                point.go_back()
+                yield plan, transaction
+                self._learner.close()
+            except BaseException as error:
+                if isinstance(error, UnsoundRowError) or (self._begun and self._learner.forks):
+                    transaction.start_over()
                 raise
             self._model.in_order = False
-            if swept and before < ROUNDS_TO_DIFFER <= self._n_rounds():  # once in a stream
+            differs = before < ROUNDS_TO_DIFFER <= self._n_rounds()  # once in a stream
+            if differs and plan.ensemble is not None and hasattr(self, "C") and several(self.C):
                 self._model.warn_if_alike()
+
+    def _mark_growth(self, transaction: Transaction) -> None:
+        """Register how to undo what `fit` adds in place, such as names of features."""
 
     def _is_guarded(self, plan: Plan, X: Any, *weights: Any) -> bool:
         """Return whether X is so large that its rows are checked as they are learned, not in a separate pass.
@@ -324,7 +260,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if any(part is not None for part in (*asked, plan.simplex_margin_of_classes)):
             return False
         size = X.data.nbytes
-        if "_model" in vars(self):
+        if self._begun:
             geometry = self._learner.geometry
             kept = sum(array.nbytes for array in geometry.arrays().values()) if type(geometry) is Euclidean else size
             return bool(X.dtype == geometry.dtype and size >= GUARDED_RATIO * kept)
@@ -342,11 +278,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             return False
         return X.dtype in DTYPES and bool(X.data.nbytes >= GUARDED_BYTES) and not hasattr(self, "feature_names_in_")
 
-    def _guard(self, point: RestorePoint) -> None:
+    def _guard(self, transaction: Transaction) -> None:
         """Prepare to check rows as they are learned."""
-        if type(self._learner.geometry) is not Euclidean:
+        geometry = self._learner.geometry
+        if type(geometry) is not Euclidean:
             raise UnsoundRowError
-        point.keep_weights()
+        if not transaction.begins:
+            kept = geometry.alike(geometry.n_features, geometry.n_columns)
+            kept.restore(geometry)
+            transaction.take_back_by(partial(geometry.restore, kept))
 
     def _validate(
         self,
@@ -417,25 +357,26 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _go_on(self) -> bool:
         """Return whether `fit` continues from the fitted model, then on a copy, as passes may be interrupted."""
-        warm = self.warm_start and "_model" in vars(self)
+        warm = self.warm_start and self._begun
         if warm:
             self._model = deepcopy(self._model)
         return warm
 
-    def _begin(self, plan: Plan, X: Any, n_columns: int = 1, *, weight: Vector | None = None) -> None:
-        """Begin an untrained model for rows like those of X."""
-        self._model = Model.begin(plan, Shape(self.n_features_in_, X.dtype, sparse.issparse(X)), X, n_columns)
+    def _begin(self, plan: Plan, X: Any, n_columns: int = 1, *, weight: Vector | None = None, known: Any = ()) -> None:
+        """Begin an untrained model for rows like those of X; `known` are labels that have columns."""
+        shape = Shape(self.n_features_in_, X.dtype, sparse.issparse(X))
+        self._model = Model.begin(plan, shape, X, n_columns, known=known)
         if plan.simplex_margin is not None and X.shape[0] > 0:
             warn_of_margin(plan.simplex_margin, plan.simplex_reach(X))
         if plan.first_step is not None:
             self._learner.step = plan.first_step(live(X, weight))
 
     def _learn_on(
-        self, point: RestorePoint, rows: Rows, target: Vector, weight: Vector | None, *, guarded: bool = False
+        self, transaction: Transaction, rows: Rows, target: Vector, weight: Vector | None, *, guarded: bool = False
     ) -> None:
-        """Play one round per row; an interrupt keeps the rounds before it."""
+        """Run one round per row; an interrupt keeps the rounds before it."""
         for start, stop in self._learner.stretches(rows, 0, rows.n_rows):
-            point.advance()
+            transaction.commit()
             if guarded:
                 self._learner.learn_unchecked(rows.part(start, stop), target[start:stop])
                 continue
@@ -477,26 +418,26 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """
         everything = rows.n_rows if trials is None else len(trials) - 1
 
-        def play(order: Offsets | None) -> None:
+        def run_pass(order: Offsets | None) -> None:
             self._learner.learn(rows, target, weight, order, trials=trials, targets=targets, interruptible=True)
 
-        self._make_passes(play, everything, train, judge)
+        self._make_passes(run_pass, everything, train, judge)
 
     def _make_passes(
         self,
-        play: Callable[[Offsets | None], None],
+        run_pass: Callable[[Offsets | None], None],
         everything: int,
         train: Offsets | None = None,
         judge: Callable[[], float] | None = None,
     ) -> None:
-        """Call `play` with one order of the examples per pass; None means their given order."""
+        """Call `run_pass` with one order of the examples per pass; None means their given order."""
         learner = self._learner
         random = check_random_state(self.random_state)
         best, stale = -inf, 0
         for self.n_iter_ in range(1, self.max_iter + 1):  # noqa: B020
             before = learner.totals
             order = random.permutation(everything if train is None else train) if self.shuffle else train
-            play(None if order is None else order.astype(np.intp))
+            run_pass(None if order is None else order.astype(np.intp))
             learner.mark_seen(seen=True)
             after = learner.totals
             loss = (after.loss - before.loss) / max(after.rounds - before.rounds, 1)
@@ -518,12 +459,6 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             self._model.warn_if_alike()
         self._model.in_order = not self.shuffle
 
-    def _n_rounds(self) -> int:
-        return int(self._learner._totals.rounds) if "_model" in vars(self) else 0
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         kernel = getattr(self, "kernel", None)
@@ -532,7 +467,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _fitted(self) -> Learner[Any]:
-        if "_model" not in vars(self):
+        if not self._begun:
             raise AttributeError(
                 f"this {type(self).__name__} has not learned anything yet: call fit or partial_fit first"
             )

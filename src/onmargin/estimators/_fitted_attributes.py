@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.kernels import Linear
+from onmargin.models.plan import Model
 from onmargin.models.second_order import gaussians
 
 
@@ -36,6 +37,21 @@ def coefficients_of_supports(estimator: Any) -> NDArray[np.float64]:
     """Return the coefficients of the supports, one row per column of scores."""
     geometry = _supports(estimator).geometry
     return np.asarray(estimator._shown(geometry.mean()[0][geometry.supports()].T))
+
+
+class Classes:
+    """An estimator with labels."""
+
+    if TYPE_CHECKING:
+        _model: Model
+
+        def _fitted(self) -> Any: ...
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, in the order of their columns."""
+        self._fitted()
+        return self._model.labels.as_array()
 
 
 class KernelSupports:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,13 +12,12 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin._warnings import warn_of_margin
 from onmargin.estimators._checks import check_named, check_weight, live
-from onmargin.estimators._classes import nearest_codes, segments
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
+from onmargin.estimators._fitted_attributes import Classes
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.learner import UnsoundRowError, Vector
-from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
-from onmargin.models.columns import check_known
+from onmargin.models.labels import Balance, balanced, balanced_so_far
 from onmargin.models.plan import FIRST_ROWS, Plan
 from onmargin.models.reliability import Reliability
 
@@ -35,7 +33,7 @@ class TagsByIntercept:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearClassifier(LinearEstimator):
+class LinearClassifier(Classes, LinearEstimator):
     """A scikit-learn classifier over a linear model.
 
     Parameters
@@ -64,51 +62,21 @@ class LinearClassifier(LinearEstimator):
     early_stopping: bool = early_stopping()
     validation_fraction: float = validation_fraction()
 
-    if TYPE_CHECKING:  # at run time annotations would be options
-        classes_: NDArray[Any] = field(init=False)
-
-    def _check_model(self, plan: Plan) -> None:
-        self._model.check(plan, check_known(self.classes_))
-        if self.class_counts_.shape != self.classes_.shape:
-            raise ValueError(f"class_counts_ must be one per class; got {self.class_counts_.shape}")
-
-    def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the class of each label; arbitrary for unknown labels, whose examples have weight 0."""
-        return nearest_codes(y, self.classes_)
-
-    def _target(self, codes: NDArray[np.intp]) -> Vector:
-        """Return the targets of the task: -1 and +1 for two classes, otherwise the column."""
-        return np.array([-1.0, 1.0]).take(codes) if len(self.classes_) == 2 else codes.astype(np.float64)
+    @property
+    def class_counts_(self) -> Vector:
+        """Number of examples of each class learned so far."""
+        self._fitted()
+        return self._model.labels.counts
 
     def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
         """Return example weights times class weights, "balanced" ones by the given rule; also count the classes."""
-        before, by_class = self.class_counts_, self.class_weight
-        learned = codes if weight is None else codes[weight > 0]
-        if len(before) == 2:  # a sum is ten times as fast as counting
-            ones = learned.sum()
-            counts = np.array([len(learned) - ones, ones])
-        else:
-            counts = np.bincount(learned, minlength=len(before))
-        self.class_counts_ = before + counts
-        if by_class is None:
+        labels = self._model.labels
+        self._model.labels = labels.counted(codes if weight is None else codes[weight > 0])
+        if self.class_weight is None:
             return weight
         counted = np.ones(len(codes), bool) if weight is None else weight > 0
-        if isinstance(by_class, Mapping):
-            factors = np.array(class_factors(by_class, self.classes_.tolist()))[codes]
-        else:
-            factors = balance(codes, counted, before)
+        factors = labels.weights(self.class_weight, codes, counted, balance)
         return factors if weight is None else weight * factors
-
-    def _meet(self, labels: NDArray[Any]) -> None:
-        """Add columns for new labels."""
-        if not len(labels):
-            return
-        known, classes = self.classes_, np.union1d(self.classes_, labels)
-        places = np.searchsorted(classes, known)
-        self._model.meet(places, len(classes))
-        counts = np.zeros(len(classes))
-        counts[places] = self.class_counts_
-        self.classes_, self.class_counts_ = classes, counts
 
     def _check_rows(self, plan: Plan, X: Any, weight: Vector | None, *, first: bool) -> None:
         """Refuse rows that the plan cannot learn from, and warn if the first rows cannot have the required margin."""
@@ -146,7 +114,7 @@ class LinearClassifier(LinearEstimator):
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing() as plan:
+        with self._fitting() as plan:
             warm = self._go_on()
             X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
             check_labels(y, *([self.classes_] if warm else []))
@@ -160,19 +128,23 @@ class LinearClassifier(LinearEstimator):
             check_named(self.class_weight, "class_weight", classes)
             check_named(getattr(self, "class_margin", None), "class_margin", classes)
             if warm:
-                self._model.adopt(plan)
+                self._model.use_plan(plan)
             else:
-                self._begin(plan, X, weight=weight)
-                self.classes_, self.class_counts_ = classes[:0], np.zeros(0)
-            self._meet(classes)
+                self._begin(plan, X, weight=weight, known=classes[:0])
+            self._model.add_labels(classes)
             self._check_rows(plan, X, weight, first=not warm)
-            self._model.arrange(self.classes_.tolist())
+            self._model.set_task()
             self._start_from(coef_init, intercept_init)
-            codes = self._codes(y)
+            codes = self._model.labels.codes(y)
             weight = self._weighted(codes, weight, balanced)
             if weight is not None and not weight.any():
                 raise ValueError("class_weight and sample_weight leave nothing to learn: every example weighs 0")
-            self._fit(rows, self._target(codes), weight, *hold_out(self, StratifiedShuffleSplit, X, y, self._quality))
+            self._fit(
+                rows,
+                self._model.labels.targets(codes),
+                weight,
+                *hold_out(self, StratifiedShuffleSplit, X, y, self._quality),
+            )
         return self
 
     def partial_fit(
@@ -186,7 +158,7 @@ class LinearClassifier(LinearEstimator):
             Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Labels. A new label becomes a class where it first occurs or, with some learners, at the first example of
-            the call.
+            the call. A single label is learned as the first of two classes.
         classes : array-like of shape (n_classes,), default=None
             Labels that are classes from the start.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -212,43 +184,44 @@ class LinearClassifier(LinearEstimator):
         unchecked: bool,
     ) -> Self:
         """Implement `partial_fit`; with `unchecked`, the rounds check a large X."""
-        with self._in_stretches() as (plan, point):
-            first = "_model" not in vars(self)
+        with self._learning() as (plan, transaction):
+            first = not self._begun
             guarded = unchecked and self._is_guarded(plan, X, sample_weight, self.class_weight)
             X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes, guarded=guarded)
             known = y[:0] if classes is None else check_classes(classes)
             check_labels(y, known, *([] if first else [self.classes_]))
             weight = check_weight(sample_weight, len(y))
             if first:
-                self._begin(plan, X, weight=weight)
+                self._begin(plan, X, weight=weight, known=known[:0])
                 self._model.first_rows = None if plan.ensemble is None else X[:FIRST_ROWS].copy()
-                self.classes_, self.class_counts_ = known[:0], np.zeros(0)
             elif self._sparse_coef is not None:
                 self.densify()
             if plan.labels_at_once:
                 known = np.union1d(known, live(y, weight))
             if not first:
-                self._model.adopt(plan)
+                self._model.use_plan(plan)
             if len(known):
-                self._meet(known)
+                self._model.add_labels(known)
             self._check_rows(plan, X, weight, first=first)
             self.n_iter_ = 1
             if guarded:
-                self._guard(point)
-            for start, stop, newcomer in segments(y, self.classes_, None if weight is None else weight > 0):
+                self._guard(transaction)
+            for start, stop, newcomer in self._model.labels.segments(y, None if weight is None else weight > 0):
                 if start > 0:
-                    point.advance()
-                self._meet(newcomer)
-                self._model.arrange(self.classes_.tolist())
+                    transaction.commit()
+                if len(newcomer):
+                    self._model.add_labels(newcomer)
+                self._model.set_task()
                 few = stop - start <= 16 or self._model.learner.forks
                 pace = stop - start if few else self._model.learner.pace(rows)
                 for first_row in range(start, stop, pace):
                     if first_row > start:
-                        point.advance()
+                        transaction.commit()
                     part, learner = slice(first_row, min(first_row + pace, stop)), self._model.learner
-                    codes = self._codes(y[part])
+                    labels = self._model.labels
+                    codes = labels.codes(y[part])
                     weighted = self._weighted(codes, None if weight is None else weight[part], balanced_so_far)
-                    piece, target = rows.part(part.start, part.stop), self._target(codes)
+                    piece, target = rows.part(part.start, part.stop), labels.targets(codes)
                     if guarded:
                         learner.learn_unchecked(piece, target)
                     else:
@@ -328,7 +301,8 @@ class LinearClassifier(LinearEstimator):
         return Reliability.of(self._model.calibration)
 
     def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        labels: NDArray[Any] = self.classes_[self._model.judge.decode(scores)]
+        classes = self.classes_
+        labels: NDArray[Any] = classes[self._model.judge.decode(scores) if len(classes) > 1 else [0] * len(scores)]
         return labels
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:

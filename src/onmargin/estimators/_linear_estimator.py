@@ -68,10 +68,10 @@ class LinearEstimator(Estimator):
             self.densify()
         return warm
 
-    def _begin(self, plan: Plan, X: Any, n_columns: int = 1, *, weight: Vector | None = None) -> None:
+    def _begin(self, plan: Plan, X: Any, n_columns: int = 1, *, weight: Vector | None = None, known: Any = ()) -> None:
         self._sparse_coef: sparse.csr_matrix | None = None
         self.__dict__.pop("_sparse_metric", None)
-        super()._begin(plan, X, n_columns, weight=weight)
+        super()._begin(plan, X, n_columns, weight=weight, known=known)
 
     def _check_width(self, n_features: int) -> None:
         coef = self._sparse_coef
@@ -140,7 +140,7 @@ class LinearEstimator(Estimator):
     def _rows_to_score(self, X: MatrixLike, *, finite: bool = True) -> Any:
         rows = X if self._is_plain(X) else self._checked(X, keep=True, finite=finite)
         if rows.shape[0] > 1:
-            self._model.warn_if_forgetful(self.plan(), rows)
+            self._model.warn_if_forgetful(rows)
         return rows
 
     def _scores_of(self, X: Any, rows: Rows, *, guarded: bool = False, decode: Decode | None = None) -> NDArray[Any]:

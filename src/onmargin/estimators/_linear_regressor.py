@@ -71,16 +71,16 @@ class LinearRegressor(LinearEstimator):
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing() as plan:
+        with self._fitting() as plan:
             warm = self._go_on()
             X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
             target = check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
             if warm:
-                self._model.adopt(plan)
+                self._model.use_plan(plan)
             else:
                 self._begin(plan, X, weight=weight)
-            self._model.arrange()
+            self._model.set_task()
             self._start_from(coef_init, intercept_init)
             self._fit(rows, target, weight, *hold_out(self, ShuffleSplit, X, y, self._quality))
         return self
@@ -109,8 +109,8 @@ class LinearRegressor(LinearEstimator):
 
     def _learn(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, *, unchecked: bool) -> Self:
         """Implement `partial_fit`; with `unchecked`, the rounds check a large X."""
-        with self._in_stretches() as (plan, point):
-            first = "_model" not in vars(self)
+        with self._learning() as (plan, transaction):
+            first = not self._begun
             guarded = unchecked and self._is_guarded(plan, X, sample_weight)
             X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes, guarded=guarded, numbers=True)
             target = y if guarded and is_vector(y) else check_numbers(y, "y", X.dtype)
@@ -120,12 +120,12 @@ class LinearRegressor(LinearEstimator):
                 self._model.first_rows = None if plan.ensemble is None else X[:FIRST_ROWS].copy()
             else:
                 self.densify()
-                self._model.adopt(plan)
-            self._model.arrange()
+                self._model.use_plan(plan)
+            self._model.set_task()
             self.n_iter_ = 1
             if guarded:
-                self._guard(point)
-            self._learn_on(point, rows, target, weight, guarded=guarded)
+                self._guard(transaction)
+            self._learn_on(transaction, rows, target, weight, guarded=guarded)
         return self
 
     def predict(self, X: MatrixLike) -> NDArray[np.float64]:

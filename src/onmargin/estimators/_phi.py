@@ -14,11 +14,10 @@ from sklearn.utils import check_array
 
 from onmargin._checks import check_classes, check_labels, check_sparse
 from onmargin._parts import Part
-from onmargin.estimators._classes import label_codes
 from onmargin.learner import Offsets
-from onmargin.models.columns import check_known
 from onmargin.models.label_sets import LabelSets
-from onmargin.models.phi import Changing, Foresee, Phi, Portion, Transformed, known_before
+from onmargin.models.labels import check_sorted, checked_codes
+from onmargin.models.phi import Changing, Foresee, Phi, Portion, TransformerPhi, known_before
 
 
 def _matrix(rows: Any, name: str) -> Any:
@@ -74,7 +73,7 @@ class Given(Part):
         check_labels(y.labels, self.classes)
         owners = y.owners()
         remedy = "Name the classes of X, in their order, with classes= in the first call."
-        codes = label_codes(y.labels, self.classes, live[owners], remedy=remedy)
+        codes = checked_codes(y.labels, self.classes, live[owners], remedy=remedy)
         return codes[np.lexsort((codes, owners))]
 
     def read(self, X: Any) -> Any:
@@ -108,7 +107,7 @@ class Called(Part):
         return type(self), (self.phi, self.classes)
 
     def check(self, phi: Any) -> None:
-        check_known(self.classes)
+        check_sorted(self.classes)
         if self.phi is not phi or not callable(phi):
             raise ValueError("features were made by another phi")
 
@@ -165,5 +164,5 @@ def as_phi(phi: Any) -> Phi:
     if phi is None:
         return Given()
     if hasattr(phi, "learn_transform"):
-        return Transformed.of(phi)
+        return TransformerPhi.of(phi)
     return Called(phi)

@@ -16,6 +16,7 @@ from onmargin._checks import check_sparse
 from onmargin._core.rows import Rows
 from onmargin._core.text.names import Names
 from onmargin._core.text.reader import Reader
+from onmargin.features.window import WindowFeatures
 from onmargin.learner import Offsets, as_rows
 
 LabelLists = list[list[Any]]
@@ -60,7 +61,13 @@ def items(value: Any, what: str, parts: str) -> list[Any]:
 
 
 def read_named(
-    X: Iterable[Any], names: Names, *, grow: bool, separator: str | None, first: int = 0
+    X: Iterable[Any],
+    names: Names,
+    *,
+    grow: bool,
+    separator: str | None,
+    window: WindowFeatures | None = None,
+    first: int = 0,
 ) -> tuple[Rows, Offsets]:
     """Return the tokens as rows, and the offsets of the sequences; with `grow`, new names are added.
 
@@ -76,7 +83,7 @@ def read_named(
             )
         tokens = each(sequence, f"sequence {i} of X", "tokens")
         try:
-            reader.read_all(tokens)
+            reader.read_all(tokens if window is None else window(tokens))
         except (TypeError, ValueError) as error:
             raise type(error)(f"sequence {i} of X, token {len(reader) - ends[-1]}: {error}") from error
         ends.append(len(reader))

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin.estimators._checks import check_weight, live
 from onmargin.estimators._estimator import MatrixLike
+from onmargin.estimators._fitted_attributes import Classes
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._trials import read_trials, trial_weights, two_classes, with_prices
 from onmargin.learner import Offsets, Vector
-from onmargin.models.columns import check_known
 from onmargin.models.described import described
 from onmargin.models.plan import Plan
 from onmargin.models.trials import BlockOptions
@@ -24,7 +24,7 @@ from onmargin.models.trials import BlockOptions
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: ignore[misc]
+class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions):  # type: ignore[misc]
     r"""Block classifier: binary classification of groups of instances (trials) that must all be right.
 
     A trial is the rows of X of one group, :math:`x_1, \dots, x_k` with labels :math:`y_j = \pm 1`. If all instances
@@ -127,12 +127,9 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     if TYPE_CHECKING:
         _last_group: Any = field(init=False)  # of the previous call; None if it had no groups
 
-    if TYPE_CHECKING:  # at run time annotations would be options
-        classes_: NDArray[Any] = field(init=False)
-
     def _check_model(self, plan: Plan) -> None:
-        super()._check_model(plan)
-        two_classes(np.array(check_known(self.classes_)), "a file")
+        two_classes(np.array(self._model.labels.check()), "a file")
+        self._model.check(plan, add_labels=lambda twin, labels: None)  # both classes share one vector
 
     def fit(
         self,
@@ -169,21 +166,20 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing() as plan:
+        with self._fitting() as plan:
             warm = self._go_on()
             if warm:
-                self._model.adopt(plan)
+                self._model.use_plan(plan)
             X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
             check_labels(y, *([self.classes_] if warm else []))
             ends, numbers, ids = read_trials(groups, sets, len(y))
             weight = check_weight(sample_weight, len(y))
             labels = live(y, weight)
             if not warm:
-                self.classes_ = two_classes(np.unique(labels), "fit")
-                self._begin(plan, live(X, weight))
+                self._begin(plan, live(X, weight), known=two_classes(np.unique(labels), "fit"))
             self._check_known(labels)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
-            self._model.arrange()
+            self._model.set_task()
             self._last_group = None if ids is None else plain(ids[-1])
             target, targets = self._priced(target, ends, prices)
             self._run_passes(rows, target, weight, trials=ends, targets=targets)
@@ -228,11 +224,11 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         self : object
             The updated estimator.
         """
-        with self._in_stretches() as (plan, point):
-            first = "_model" not in vars(self)
+        with self._learning() as (plan, transaction):
+            first = not self._begun
             if not first:
                 self.densify()
-                self._model.adopt(plan)
+                self._model.use_plan(plan)
             X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
             known = None if classes is None else check_classes(classes)
             check_labels(y, *([] if known is None else [known]), *([] if first else [self.classes_]))
@@ -240,8 +236,8 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
             weight = check_weight(sample_weight, len(y))
             labels = live(y, weight)
             if first:
-                self.classes_ = two_classes(np.unique(labels) if known is None else known, "the first partial_fit")
-                self._begin(plan, live(X, weight))
+                both = two_classes(np.unique(labels) if known is None else known, "the first partial_fit")
+                self._begin(plan, live(X, weight), known=both)
                 self._last_group = None
             elif known is not None and not np.array_equal(known, self.classes_):
                 raise ValueError(f"classes must stay the same: they are {self.classes_.tolist()}; got {classes!r}")
@@ -249,10 +245,10 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
             self._check_group(ids)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
             target, targets = self._priced(target, ends, prices)
-            self._model.arrange()
+            self._model.set_task()
             self.n_iter_ = 1
             for start, stop in self._learner.stretches(rows, 0, len(ends) - 1, ends):
-                point.advance()
+                transaction.commit()
                 part, offsets = slice(ends[start], ends[stop]), ends[start : stop + 1] - ends[start]
                 self._last_group = None if ids is None else plain(ids[part.stop - 1])
                 self._learner.learn(

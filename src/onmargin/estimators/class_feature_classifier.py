@@ -22,9 +22,10 @@ from onmargin.estimators._phi import as_phi
 from onmargin.learner import as_rows
 from onmargin.models.described import described
 from onmargin.models.label_sets import LabelSets, are_label_sets, one_each, read_label_sets
+from onmargin.models.labels import Labels
 from onmargin.models.phi import Changing, Phi, Portion
 from onmargin.models.plan import Plan
-from onmargin.models.trials import ClassFeatureOptions, for_label_sets, foreseeing
+from onmargin.models.trials import ClassFeatureOptions, for_label_sets, transform_ahead
 
 
 @described
@@ -123,17 +124,17 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing() as plan:
+        with self._fitting() as plan:
             warm = self._go_on()
             self._phi = deepcopy(self._phi) if warm else as_phi(self.phi)
             sets = _read_targets(X, y)
             parts, weight = self._read(X, sets, classes, sample_weight)
             rows, ends, codes = _joined(list(parts))
             if warm:
-                self._model.adopt(self._plan_for(sets, plan))
+                self._model.use_plan(self._plan_for(sets, plan))
             else:
                 self._begin_with(self._plan_for(sets, plan), rows)
-            self._model.arrange(self.classes_)
+            self._set_task()
             targets = None if sets.single else sets.offsets
             self._run_passes(self._rows(rows), codes.astype(np.float64), weight, trials=ends, targets=targets)
         return self
@@ -160,20 +161,20 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         self : object
             The updated estimator.
         """
-        with self._in_stretches() as (plan, point):
-            first = "_model" not in vars(self)
+        with self._learning() as (plan, transaction):
+            first = not self._begun
             sets = _read_targets(X, y)
             chosen = self._plan_for(sets, plan)
             if not first:
                 self.densify()
-                self._model.adopt(chosen)
+                self._model.use_plan(chosen)
             self._phi = as_phi(self.phi) if first else copy(self._phi)  # its classes are set before all checks pass
             counted = False
 
             def changing(undo: Callable[[], None]) -> None:
                 nonlocal counted
-                point.advance()
-                point.undo_by(undo)
+                transaction.commit()
+                transaction.undo_by(undo)
                 counted = True
 
             parts, weight = self._read(X, sets, classes, sample_weight, changing)
@@ -182,7 +183,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
             for matrix, ends, codes in parts:
                 if learned == 0 and first:
                     self._begin_with(chosen, matrix)
-                self._model.arrange(self.classes_)
+                self._set_task()
                 rows, target, n = self._rows(matrix), codes.astype(np.float64), len(ends) - 1
                 weighted = None if weight is None else weight[learned : learned + n]
                 offsets = sets.offsets[learned : learned + n + 1] - sets.offsets[learned]
@@ -190,7 +191,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
                 stretches = [(0, n)] if counted else self._learner.stretches(rows, 0, n, ends)
                 for start, stop in stretches:
                     if not counted:
-                        point.advance()
+                        transaction.commit()
                     self._learner.learn(
                         rows.part(ends[start], ends[stop]),
                         target[offsets[start] : offsets[stop]],
@@ -285,7 +286,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     def _check_model(self, plan: Plan) -> None:
         self._phi.check(self.phi)
         plan = for_label_sets(plan, self) if isinstance(self._learner.task, Ranking) else plan
-        self._model.check(plan, self.classes_, meet=lambda twin: None)  # all classes share one vector
+        self._model.check(plan, add_labels=lambda twin, labels: None)  # all classes share one vector
 
     def _read(
         self, X: Any, sets: LabelSets, classes: Any, sample_weight: Any, changing: Changing | None = None
@@ -293,10 +294,14 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         """Return the parts of the data as rows, and the weights of the examples."""
         weight = check_weight(sample_weight, len(sets))
         live = np.ones(len(sets), bool) if weight is None else weight > 0
-        return self._phi.learn(X, sets, classes, live, foreseeing(self), changing=changing), weight
+        return self._phi.learn(X, sets, classes, live, transform_ahead(self), changing=changing), weight
 
     def _plan_for(self, sets: LabelSets, plan: Plan) -> Plan:
         return plan if sets.single else for_label_sets(plan, self)
+
+    def _set_task(self) -> None:
+        self._model.labels = Labels(self.classes_)
+        self._model.set_task()
 
     def _begin_with(self, plan: Plan, rows: Any) -> None:
         self.n_features_in_ = rows.shape[1]

@@ -136,5 +136,5 @@ class NHERDClassifier(ClassifierMixin, AverageResults, Variances, LinearClassifi
     >>> X, y = load_digits(return_X_y=True)
     >>> model = NHERDClassifier().partial_fit(X, y)
     >>> model.totals_.mistakes
-    148
+    146
     """

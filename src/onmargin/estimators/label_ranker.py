@@ -13,11 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._estimator import MatrixLike
-from onmargin.estimators._fitted_attributes import KernelSupports
+from onmargin.estimators._fitted_attributes import Classes, KernelSupports
 from onmargin.estimators._label_ranking import ranking_precision, ranks_of
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.learner import as_rows
-from onmargin.models.columns import check_known
 from onmargin.models.described import described
 from onmargin.models.label_ranking import LabelRankerOptions
 from onmargin.models.label_sets import LabelSets, read_label_sets, read_labels, shown
@@ -26,7 +25,7 @@ from onmargin.models.plan import Plan
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class LabelRanker(KernelSupports, LinearEstimator, LabelRankerOptions):
+class LabelRanker(KernelSupports, Classes, LinearEstimator, LabelRankerOptions):
     r"""Label ranking for multi-label data: every relevant label should score above every other label by a margin.
 
     An example has any number of relevant labels :math:`Y_t`. There is one prototype :math:`W_r` per label, with the
@@ -130,20 +129,20 @@ class LabelRanker(KernelSupports, LinearEstimator, LabelRankerOptions):
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing() as plan:
+        with self._fitting() as plan:
             warm = self._go_on()
             X, rows = self._examples(plan, X, keep=warm)
             sets = read_label_sets(Y, rows.n_rows)
             weight = check_weight(sample_weight, rows.n_rows)
             self._admit(plan, X, sets, new=not warm)
-            self._meet(sets.labels)
+            self._model.add_labels(sets.labels.tolist())
             if len(self.classes_) < 2 - self._calibrated:
                 needed = "one label" if self._calibrated else "two labels"
                 raise ValueError(
                     f"fit needs at least {needed} with calibrate={self.calibrate}, and Y has {len(self.classes_)}. "
                     "To learn from a stream in which others come later, call partial_fit."
                 )
-            self._model.arrange(self.classes_)
+            self._model.set_task()
             self._run_passes(rows, sets.codes(self.classes_), weight, targets=sets.offsets)
         return self
 
@@ -169,20 +168,20 @@ class LabelRanker(KernelSupports, LinearEstimator, LabelRankerOptions):
         self : object
             The updated estimator.
         """
-        with self._in_stretches() as (plan, point):
-            first = "_model" not in vars(self)
+        with self._learning() as (plan, transaction):
+            first = not self._begun
             X, rows = self._examples(plan, X, keep=not first)
             sets = read_label_sets(Y, rows.n_rows)
             weight = check_weight(sample_weight, rows.n_rows)
             live = np.ones(len(sets), bool) if weight is None else weight > 0
             self._admit(plan, X, sets, new=first, classes=classes)
-            self._model.arrange(self.classes_)
+            self._model.set_task()
             self.n_iter_ = 1
             for start, stop, newcomers in sets.segments(self.classes_, live):
-                point.advance()
-                self._meet(newcomers)
+                transaction.commit()
+                self._model.add_labels(newcomers.tolist())
                 for first_row, end in self._learner.stretches(rows, start, stop):
-                    point.advance()
+                    transaction.commit()
                     part = sets.part(first_row, end)
                     self._learner.learn(
                         rows.part(first_row, end),
@@ -281,7 +280,7 @@ class LabelRanker(KernelSupports, LinearEstimator, LabelRankerOptions):
         return ranking_precision(sets, self.classes_, scores, sample_weight)
 
     def _check_model(self, plan: Plan) -> None:
-        self._model.check(plan, check_known(self.classes_))
+        super()._check_model(plan)
         if not isinstance(self._indicator, bool):
             raise ValueError(f"_indicator must be a bool; got {self._indicator!r:.60}")
 
@@ -294,18 +293,17 @@ class LabelRanker(KernelSupports, LinearEstimator, LabelRankerOptions):
         """Begin a model if `new`; refuse labels that do not match the known ones, and add those given as classes."""
         if new:
             self._indicator = sets.width is not None
-            self.classes_ = np.zeros(0, dtype=np.int64)
-            self._begin(plan, X)
-            self._meet(np.arange(sets.width or 0))
+            self._begin(plan, X, known=np.zeros(0, dtype=np.int64))
+            self._model.add_labels(range(sets.width or 0))
         else:
             self.densify()
-            self._model.adopt(plan)
+            self._model.use_plan(plan)
         if classes is not None:
             if isinstance(classes, str) or not isinstance(classes, Iterable):
                 raise ValueError(f"classes must be a list or one-dimensional array of labels; got {shown(classes)}")
             given = read_labels(list(classes), lambda k: "classes")
             self._check_labels(given, None)
-            self._meet(given)
+            self._model.add_labels(given.tolist())
         self._check_labels(sets.labels, sets.width)
 
     def _check_labels(self, labels: NDArray[Any], width: int | None) -> None:
@@ -329,15 +327,6 @@ class LabelRanker(KernelSupports, LinearEstimator, LabelRankerOptions):
                 f"the label {shown(labels[new][0])} is not one of 0 to {n - 1}, the columns of the indicator matrix "
                 "that this model started with. To allow new labels, start with label sets."
             )
-
-    def _meet(self, labels: NDArray[Any]) -> None:
-        """Add columns for new labels."""
-        known = self.classes_
-        # Without known labels, the new ones determine the type. A list avoids strings wider than the widest label.
-        classes = np.array(np.union1d(known, labels).tolist() if len(known) else sorted(set(labels.tolist())))
-        if len(classes) > len(known):
-            self._model.meet(np.searchsorted(classes, known), len(classes))
-            self.classes_ = classes
 
     @property
     def _calibrated(self) -> bool:

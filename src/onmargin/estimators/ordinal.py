@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onmargin.estimators._checks import check_ordered, check_ranks, check_weight, live
-from onmargin.estimators._classes import label_codes
 from onmargin.estimators._estimator import MatrixLike
+from onmargin.estimators._fitted_attributes import Classes
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.learner import Vector
 from onmargin.models.described import described
+from onmargin.models.labels import checked_codes
 from onmargin.models.ordinal import OrdinalRegressorOptions
 from onmargin.models.plan import Plan
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
+class OrdinalRegressor(Classes, LinearEstimator, OrdinalRegressorOptions):
     r"""Ordinal regression: one linear score, and thresholds that divide it into ranks.
 
     With k ranks there are weights w and thresholds :math:`b_1, \dots, b_{k-1}`; the rank predicted is the first i with
@@ -103,16 +104,16 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing() as plan:
+        with self._fitting() as plan:
             warm = self._go_on()
             X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
             weight = check_weight(sample_weight, len(y))
             if warm:
-                self._model.adopt(plan)
+                self._model.use_plan(plan)
             else:
                 self._begin_ranks(plan, X, None, live(y, weight))
             codes = self._codes(y, weight)
-            self._model.arrange()
+            self._model.set_task()
             self._run_passes(rows, codes, weight)
         return self
 
@@ -138,19 +139,19 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         self : object
             The updated estimator.
         """
-        with self._in_stretches() as (plan, point):
-            first = "_model" not in vars(self)
+        with self._learning() as (plan, transaction):
+            first = not self._begun
             X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
             weight = check_weight(sample_weight, len(y))
             if first:
                 self._begin_ranks(plan, X, classes, live(y, weight))
             else:
                 self.densify()
-                self._model.adopt(plan)
+                self._model.use_plan(plan)
             codes = self._codes(y, weight)
-            self._model.arrange()
+            self._model.set_task()
             self.n_iter_ = 1
-            self._learn_on(point, rows, codes, weight)
+            self._learn_on(transaction, rows, codes, weight)
         return self
 
     def decision_function(self, X: MatrixLike) -> Vector:
@@ -214,17 +215,17 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
 
     def _check_model(self, plan: Plan) -> None:
         check_ordered(self.classes_, "classes_")
-        self._model.check(plan, n_columns=len(self.classes_) - 1)
+        self._model.check(plan, n_columns=len(self.classes_) - 1, add_labels=lambda twin, labels: None)
 
     def _begin_ranks(self, plan: Plan, X: Any, classes: Any, y: NDArray[Any]) -> None:
         """Begin with the ranks given as `ranks` or `classes`, or else with those of y."""
         if self.ranks is not None:
-            self.classes_ = check_ordered(self.ranks, "ranks")
+            ranks = check_ordered(self.ranks, "ranks")
         else:
-            self.classes_ = check_ranks(y) if classes is None else check_ordered(classes, "classes")
-        self._begin(plan, X, len(self.classes_) - 1)
+            ranks = check_ranks(y) if classes is None else check_ordered(classes, "classes")
+        self._begin(plan, X, len(ranks) - 1, known=ranks)
 
     def _codes(self, y: NDArray[Any], weight: Vector | None = None) -> Vector:
         """Return the ranks as numbers from 0; arbitrary for an example of weight 0."""
         remedy = "Name all ranks, from low to high, with classes= in the first call of partial_fit."
-        return label_codes(y, self.classes_, weight, remedy=remedy).astype(np.float64)
+        return checked_codes(y, self.classes_, weight, remedy=remedy).astype(np.float64)

@@ -72,7 +72,7 @@ class AROWClassifier(ClassifierMixin, AverageResults, Variances, LinearClassifie
     >>> X, y = load_digits(return_X_y=True)
     >>> model = AROWClassifier().partial_fit(X, y)
     >>> model.totals_.mistakes
-    149
+    147
     """
 
 

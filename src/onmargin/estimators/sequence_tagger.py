@@ -151,16 +151,16 @@ class SequenceTagger(ChainLearner):
         self : object
             The fitted tagger.
         """
-        with self._all_or_nothing() as plan:
+        with self._fitting() as plan:
             if self._go_on():
-                self._model.adopt(plan)
+                self._model.use_plan(plan)
             else:
                 self._begin_chain(X, self.plan(averaged=True))
             rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight)
-            self._meet(set().union(*(row for i, row in enumerate(labels) if weight is None or weight[i] > 0)))
+            self._add_labels(set().union(*(row for i, row in enumerate(labels) if weight is None or weight[i] > 0)))
             self._ask_for_labels("fit")
             self._make_room(rows.n_features)
-            self._model.arrange(self.classes_.tolist())
+            self._model.set_task()
             self.n_features_in_ = rows.n_features
             rows = rows.widened(self._learner.geometry.n_features)
             self._run_passes(rows, self._targets(labels), weight, trials=ends, targets=ends)
@@ -195,22 +195,22 @@ class SequenceTagger(ChainLearner):
         self : object
             The updated tagger.
         """
-        with self._in_stretches() as (plan, point):
-            if "_model" in vars(self):
-                self._model.adopt(plan)
+        with self._learning() as (plan, transaction):
+            if self._begun:
+                self._model.use_plan(plan)
             else:
                 self._begin_chain(X, plan)
             named = [] if classes is None else check_classes(classes).tolist()
             ahead = self._read_ahead(X, y, lengths, sample_weight, named)
             if ahead is not None:
-                self._meet(named)
+                self._add_labels(named)
                 self.n_iter_ = 1
-                n_features = self._learn_while_reading(point, X, *ahead)
+                n_features = self._learn_while_reading(transaction, X, *ahead)
             else:
                 rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight, named)
-                self._meet(named)
+                self._add_labels(named)
                 self.n_iter_ = 1
-                self._learn_in_order(point, rows, ends, labels, weight)
+                self._learn_in_order(transaction, rows, ends, labels, weight)
                 n_features = rows.n_features
             self._ask_for_labels("partial_fit")
             self._make_room(n_features)
@@ -272,9 +272,9 @@ class SequenceTagger(ChainLearner):
             The unchanged tagger.
         """
         self._check_parameters()
-        if "_model" in vars(self):
+        if self._begun:
             self._check_kind([sequence])
-        _, ends = read_named([sequence], Names(), grow=True, separator=self.separator)
+        _, ends = read_named([sequence], Names(), grow=True, separator=self.separator, window=self.window)
         self._check_labels([labels], ends, named=())
         if weight != 1.0:  # the check takes longer than all others together
             check_weight([weight], 1)
@@ -293,7 +293,11 @@ class SequenceTagger(ChainLearner):
         names : list of str
             The names, each once.
         """
-        return list(dict.fromkeys(chain.from_iterable(map(self.features_.read, sequence))))
+        return list(dict.fromkeys(chain.from_iterable(map(self.features_.read, self._tokens(sequence)))))
+
+    def _tokens(self, sequence: Any) -> Any:
+        """Return the features of each token of a sequence."""
+        return sequence if self.window is None else self.window(sequence)
 
     def knows(self, name: str) -> bool:
         """Return whether a feature with this name was learned.
@@ -468,7 +472,7 @@ class SequenceTagger(ChainLearner):
             raise ValueError(f"label must be one of {self.classes_.tolist()}, got {label!r}")
         code, steps, coef = self._codes[label], self.transitions_, self.coef_
         found: dict[Any, float] = {}
-        for name, value in self.features_.read(tokens[place]).items():
+        for name, value in self.features_.read(self._tokens(tokens)[place]).items():
             if self.knows(name):
                 found[name] = float(coef[code, self._names.get(name)] * value)
         found["(intercept)"] = float(self.intercept_[code])

@@ -6,13 +6,13 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._core.turns import TakingTurns
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._estimator import Estimator
 from onmargin.learner import Offsets, Vector
@@ -20,7 +20,8 @@ from onmargin.models.described import described
 from onmargin.models.joint_features import Features, Indexed, Named, features_like
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.structure_checks import check_model, cost_of
-from onmargin.models.structures import Example, StructureOptions, note, noted, play_round
+from onmargin.models.structures import Example, StructureOptions, note, noted, run_round
+from onmargin.transaction import Transaction
 
 
 @described
@@ -123,7 +124,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing() as plan:
+        with self._fitting() as plan:
             examples, weight = self._read(X, Y, sample_weight)
             self._set_out(plan, examples, weight, go_on=self._go_on())
             self._make_passes(lambda order: self._play(examples, weight, order), len(examples))
@@ -146,11 +147,11 @@ class StructuredPredictor(Estimator, StructureOptions):
         self : object
             The updated estimator.
         """
-        with self._in_stretches() as (plan, point):
+        with self._learning() as (plan, transaction):
             examples, weight = self._read(X, Y, sample_weight)
-            begun = "_model" in vars(self)
+            begun = self._begun
             if len(examples) > 1:
-                point.drops_rounds = True  # the model may raise after some rounds were played
+                transaction.drops_rounds = True  # the model may raise after some rounds ran
                 if begun:
                     self._model = deepcopy(self._model)
             self._set_out(plan, examples, weight, go_on=begun)
@@ -173,11 +174,11 @@ class StructuredPredictor(Estimator, StructureOptions):
         self : object
             The updated estimator.
         """
-        with self._in_stretches() as (plan, _):
+        with self._learning() as (plan, _):
             check_model(self.model, self.update)
-            self._set_out(plan, [(x, y)], None, go_on="_model" in vars(self))
+            self._set_out(plan, [(x, y)], None, go_on=self._begun)
             self.n_iter_ = 1
-            play_round(self, self._features, self._learner, (x, y))
+            run_round(self, self._features, self._learner, (x, y))
         return self
 
     def predict(self, X: Sequence[Any]) -> list[Any]:
@@ -286,37 +287,28 @@ class StructuredPredictor(Estimator, StructureOptions):
         check_is_fitted(self)
         return self.weights_
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[Any]:
-        """Also remove new names if anything raises: the model may, after rounds were played on copied weights."""
-        with TakingTurns(self):
-            learned = (self._features, self._features.size, self._learner.geometry) if "_model" in vars(self) else None
-            with super()._all_or_nothing() as plan:
-                try:
-                    yield plan
-                except BaseException:
-                    if learned is not None:
-                        features, size, geometry = learned
-                        features.restore(size, geometry)
-                    raise
+    def _mark_growth(self, transaction: Transaction) -> None:
+        """Also remove new names if anything raises: the model may, after rounds ran on copied weights."""
+        if self._begun:
+            transaction.undo_by(partial(self._features.restore, self._features.size, self._learner.geometry))
 
     def _check_width(self, n_features: int) -> None:
         if not isinstance(self._features, Named | Indexed) or not self._features.fits(n_features):
             raise ValueError(f"features of structures do not fit weights for {n_features}")
 
     @contextmanager
-    def _in_stretches(self) -> Iterator[Any]:
+    def _learning(self) -> Iterator[Any]:
         """If anything raises, keep only the names and weights of the rounds that stay learned."""
-        with TakingTurns(self):
-            begun = "_model" in vars(self)
+        with self._turns:
+            begun = self._begun
             size, rounds = (self._features.size, self.totals_.rounds) if begun else (0, 0)
             try:
-                with super()._in_stretches() as both:
+                with super()._learning() as both:
                     yield both
             except BaseException:
-                if "_model" in vars(self):
-                    played = self.totals_.rounds > rounds
-                    self._features.restore(self._features.size if played else size, self._learner.geometry)
+                if self._begun:
+                    learned = self.totals_.rounds > rounds
+                    self._features.restore(self._features.size if learned else size, self._learner.geometry)
                 raise
 
     def _read(
@@ -333,24 +325,24 @@ class StructuredPredictor(Estimator, StructureOptions):
     def _set_out(self, plan: Plan, examples: list[Example], weight: Vector | None, *, go_on: bool) -> None:
         """Continue or begin with the plan; a new model has features like those of the first example that counts."""
         if go_on:
-            self._model.adopt(plan)
+            self._model.use_plan(plan)
         else:
             first = 0 if weight is None else int(np.flatnonzero(weight)[0])
             with noted(first):
                 given = self.model.joint_features(*examples[first])
                 self._features = features_like(given, getattr(self.model, "n_features", None))
             self._model = Model.begin(plan, Shape(self._features.size, np.float64, sparse=True))
-        self._model.arrange()
+        self._model.set_task()
 
     def _play(self, examples: list[Example], weight: Vector | None, order: Offsets | None = None) -> None:
-        """Play one round for each example, in the given order; those of weight 0 are skipped."""
+        """Run one round for each example, in the given order; those of weight 0 are skipped."""
         i = 0
         try:
             for i in range(len(examples)) if order is None else order.tolist():
                 if weight is None:
-                    play_round(self, self._features, self._learner, examples[i])
+                    run_round(self, self._features, self._learner, examples[i])
                 elif weight[i] > 0:
-                    play_round(self, self._features, self._learner, examples[i], weight[i : i + 1])
+                    run_round(self, self._features, self._learner, examples[i], weight[i : i + 1])
         except Exception as error:
             note(error, i)
             raise

@@ -21,7 +21,7 @@ from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.options import option
 from onmargin.models.plan import Plan
 from onmargin.models.rules import NONE, Number, Word
-from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first, threshold_of
+from onmargin.models.uniclass import FARTHEST, UniclassOptions, radius_of, starts_at_first, threshold_of
 from onmargin.models.updates import check_combination
 
 # With contamination="auto": if more than _TOO_MANY of the rows are outside the ball, _USUAL of them are outliers.
@@ -42,7 +42,8 @@ def distances_of(lifted: NDArray[np.float64]) -> Vector:
     distances : ndarray of shape (n_samples,)
         One distance per row.
     """
-    distances: Vector = np.sqrt(np.maximum(lifted[:, 0] ** 2 - lifted[:, 1] ** 2, 0))
+    far = np.where(lifted[:, 0] < FARTHEST, lifted[:, 0], FARTHEST)  # also where the square of a row overflows
+    distances: Vector = np.sqrt(np.maximum(far**2 - lifted[:, 1] ** 2, 0))
     return distances
 
 
@@ -188,15 +189,15 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing() as plan:
+        with self._fitting() as plan:
             warm = self._go_on()
             X = self._checked(X, keep=warm, dtypes=plan.dtypes)
             weight = check_weight(sample_weight, X.shape[0])
             if warm:
-                self._model.adopt(plan)
+                self._model.use_plan(plan)
             else:
                 self._begin_ball(plan, X, weight)
-            self._model.arrange()
+            self._model.set_task()
             self._fit(as_rows(X), np.zeros(X.shape[0]), weight)
             scores, radius = -self._distances(X), self.radius_
             self._offset: float | None
@@ -225,9 +226,9 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
         self : object
             The updated estimator.
         """
-        with self._in_stretches() as (plan, point):
+        with self._learning() as (plan, transaction):
             check_combination("partial_fit", {"contamination='auto'": self.contamination == "auto"})
-            first = "_model" not in vars(self)
+            first = not self._begun
             if first or not self._is_plain(X):
                 X = self._checked(X, keep=not first, dtypes=plan.dtypes)
             weight = check_weight(sample_weight, X.shape[0])
@@ -235,12 +236,12 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
             if first:
                 skipped = self._begin_ball(plan, X, weight)
             else:
-                self._model.adopt(plan)
-            self._model.arrange()
+                self._model.use_plan(plan)
+            self._model.set_task()
             rows = as_rows(X).part(skipped, X.shape[0])
             self._offset = None
             self.n_iter_ = 1
-            self._learn_on(point, rows, np.zeros(rows.n_rows), None if weight is None else weight[skipped:])
+            self._learn_on(transaction, rows, np.zeros(rows.n_rows), None if weight is None else weight[skipped:])
         return self
 
     def score_samples(self, X: MatrixLike) -> Vector:
@@ -308,7 +309,7 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
         first = 0 if weight is None else int(np.flatnonzero(weight)[0])
         row = X[[first]]
         if isinstance(self._learner, KernelLearner):
-            self._learner.plant(row, first)
+            self._learner.set_center(row, first)
         else:
             self._learner.geometry.assign((row.toarray() if sparse.issparse(row) else row).ravel())
         return first + 1

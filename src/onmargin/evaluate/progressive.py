@@ -168,7 +168,7 @@ def progressive(
     }
     for piece in paired(X, every) if n is None else pieces(X, y, every, aligned):
         for run in runs.values():
-            run.play(piece)
+            run.record(piece)
     curves = {name: run.curve(max(1, window // every)) for name, run in runs.items()}
     if bound:
         given = {"classes": classes, "groups": groups, "sets": sets}
@@ -236,7 +236,8 @@ class _Run:
         self.points: list[_Point] = []
         self.seconds = 0.0
 
-    def play(self, piece: Piece) -> None:
+    def record(self, piece: Piece) -> None:
+        """Learn a piece, and record a point of the curve."""
         start = perf_counter()
         sums = self.learn(piece)
         self.seconds += perf_counter() - start
@@ -328,7 +329,7 @@ class _Predictions(_Run):
 
     def __init__(self, model: Any, classes: Any, alarm: ChangeAlarm | None, delay: int) -> None:
         super().__init__(model, alarm)
-        self.player = OneByOne(self.model, classes)
+        self.loop = OneByOne(self.model, classes)
         self.delay = delay
         self.waiting: deque[tuple[Any, Any]] = deque()
         self.rounds, self.error, self.squares = 0, 0.0, 0.0
@@ -348,7 +349,7 @@ class _Predictions(_Run):
                         f"alarm needs mistakes, and the predictions are charged the {self.measure}: give learners with "
                         "totals_ and delay=0, or make mistakes of the errors and call ChangeAlarm.update yourself"
                     )
-            charged = self.charge(target, self.player.predict(x))
+            charged = self.charge(target, self.loop.predict(x))
             self.error += charged
             if self.alarm is not None:
                 self.alarm.update(charged)
@@ -356,7 +357,7 @@ class _Predictions(_Run):
             self.rounds += 1
             self.waiting.append((x, target))
             if len(self.waiting) > self.delay:
-                self.player.learn(*self.waiting.popleft())
+                self.loop.learn(*self.waiting.popleft())
         return self.rounds, self.error, self.error, self.squares, 0.0
 
 

@@ -15,16 +15,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from onmargin._checks import check_classes, check_labels, check_sparse
-from onmargin.features._whole import Whole
-from onmargin.models.columns import check_known
+from onmargin.features._transactional import Transactional
 from onmargin.models.label_sets import LabelSets, are_label_sets, one_each, read_label_sets
+from onmargin.models.labels import check_sorted
 
 # Anything that scikit-learn's validation accepts: arrays, data frames, sparse matrices, lists of lists.
 MatrixLike = Any
 Codes = NDArray[np.intp]
 
 
-class ClassTermFeatures(Whole):
+class ClassTermFeatures(Transactional):
     r"""Class-dependent text features: which words of a message are frequent or rare in each class so far.
 
     For a message x, a class r and a word j, let :math:`n_r` be the number of messages of class r so far and
@@ -141,10 +141,10 @@ class ClassTermFeatures(Whole):
         self : object
             The updated transformer.
         """
-        with self._all_or_nothing():
+        with self._transaction():
             terms, sets, known = self._checked(X, y, classes)
-            self._meet(known)
-            self._meet(sets.labels)
+            self._add_labels(known)
+            self._add_labels(sets.labels)
             codes, owners = np.searchsorted(self.classes_, sets.labels), sets.owners()
             counts = self.class_counts_ + np.bincount(codes, minlength=len(self.classes_))
             words = terms[owners]
@@ -206,13 +206,13 @@ class ClassTermFeatures(Whole):
             Index of the row of the message's own class among its rows; 0 if the message is not counted. For label sets,
             the indices of all classes of each message in ascending order, concatenated.
         """
-        with self._all_or_nothing():
+        with self._transaction():
             terms, sets, known = self._checked(X, y, classes)
             mask = _check_live(live, len(sets))
-            self._meet(known)
+            self._add_labels(known)
             before = self.classes_
             alive, owners = mask[sets.owners()], sets.owners()
-            self._meet(sets.labels[alive])
+            self._add_labels(sets.labels[alive])
             met = np.full(len(self.classes_), len(sets))
             np.minimum.at(met, np.searchsorted(self.classes_, sets.labels[alive]), owners[alive])
             met[np.searchsorted(self.classes_, before)] = -1
@@ -306,7 +306,7 @@ class ClassTermFeatures(Whole):
             self.class_counts_, self._word_counts, self._messages = counted.classes, word_counts, counted.messages
         return Phi, ends, own
 
-    def _meet(self, labels: NDArray[Any]) -> None:
+    def _add_labels(self, labels: NDArray[Any]) -> None:
         """Make room for labels not seen before."""
         known = self.classes_
         if len(known):
@@ -353,7 +353,7 @@ class ClassTermFeatures(Whole):
     def _check_learned(self) -> None:
         if not self.__sklearn_is_fitted__():
             return
-        n, table, counts = len(check_known(self.classes_)), self._table, self.class_counts_
+        n, table, counts = len(check_sorted(self.classes_)), self._table, self.class_counts_
         sound = (
             table.dtype == np.int32 and table.ndim == 2 and len(table) == self.n_features_in_ and table.shape[1] >= n
         )

@@ -45,7 +45,7 @@ def tree_costs(
            [1., 0., 3., 4.],
            [2., 3., 0., 3.],
            [3., 4., 3., 0.]])
-    >>> tree_costs(["cat", "dog", "oak"], {"cat": "animal", "dog": "animal", "oak": "plant"})
+    >>> tree_costs(["cat", "dog", "oak"], {"cat": "animal", "dog": "animal", "oak": "set_center"})
     array([[0., 2., 4.],
            [2., 0., 4.],
            [4., 4., 0.]])

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from onmargin._core.text.names import Hashed, Index, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies, Text
+from onmargin._numbers import number_parser
 from onmargin.models.options import check_options, option, optional
-from onmargin.models.rules import FLAG, NONE, Character, Instance, Number, PowerOfTwo, Span, Word
+from onmargin.models.rules import FLAG, NONE, Character, Instance, Number, PowerOfTwo, Span, Strings, Word
+
+# The options that concern texts.
+TEXT_OPTIONS = ("lowercase", "ngrams", "weighting", "normalize", "idf")
+_MOST_KEPT = 10_000  # maximum number of column names that a converter remembers
+
+
+class _Pairs:
+    """The rule for pairs of names."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, tuple | list) and all(Strings().accepts(pair) and len(pair) == 2 for pair in value)
+
+    def __str__(self) -> str:
+        return "a tuple of pairs of names"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -45,10 +61,29 @@ class RecordFeatures:
     idf : bool, default=False
         Whether to multiply the features of a text by the inverse document frequency 1 + ln((n + 1) / (d + 1)), where d
         of the n texts learned so far contain the feature.
+    text : str or tuple of str, default=()
+        Columns of a dict that contain text. The words of a text are the features "column=word". If a string, each
+        example is the text in this column, and other columns are ignored.
+    ignore : tuple of str, default=()
+        Columns of a dict that are not features.
+    only : tuple of str, default=()
+        Columns of a dict that are features. If empty, all that are not in `ignore`. A name also covers "name:inner".
+    cross : tuple of pairs of str, default=()
+        Pairs of columns whose product is one more feature, called "first*second". If one of the columns is a category,
+        each category has its own feature.
+    numbers : tuple of str, default=()
+        Columns of a dict that contain numbers. A string in them is parsed, and is a missing value if it is not a
+        number.
+    decimal : str, default="."
+        The decimal mark in strings of `numbers`.
+    thousands : str or None, default=None
+        The mark between groups of three digits in strings of `numbers`. If None, digits are not grouped.
+    missing : tuple of str, default=()
+        Strings in a dict that denote a missing value, such as "" or "NA".
     n_jobs : int or None, default=None
         Maximum number of threads of `learn_many`; the result is the same, bit for bit. If None, one per core. Texts are
-        split into words and looked up by several threads while the rounds are played in order. Records are read by one
-        thread while another plays the rounds of those before, if both take long enough. Threads are only started for
+        split into words and looked up by several threads while the rounds run in order. Records are read by one
+        thread while another runs the rounds of those before, if both take long enough. Threads are only started for
         lists of several hundred texts or a few thousand records. Use 1 if other processes need the cores.
 
     See Also
@@ -74,6 +109,14 @@ class RecordFeatures:
     weighting: str = option("tf", Word("tf", "binary", "log"))
     normalize: bool = option(True, FLAG)
     idf: bool = option(False, FLAG)
+    text: str | Sequence[str] = option((), Instance(str, "a string"), Strings())
+    ignore: Sequence[str] = option((), Strings())
+    only: Sequence[str] = option((), Strings())
+    cross: Sequence[Sequence[str]] = option((), _Pairs())
+    numbers: Sequence[str] = option((), Strings())
+    decimal: str = option(".", Character())
+    thousands: str | None = option(None, NONE, Character())
+    missing: Sequence[str] = option((), Strings())
     n_jobs: int | None = option(None, NONE, Number(1, whole=True))
 
     def __post_init__(self) -> None:
@@ -126,15 +169,41 @@ class RecordFeatures:
         reader : Reader
             Converts examples to rows.
         """
+        return Reader(
+            names,
+            grow=True,
+            dtype=self.dtype,
+            separator=self.separator,
+            text=self._text(),
+            frequencies=frequencies,
+            convert=self.converter(),
+            numbers=frozenset(self.numbers),
+            parse_number=self._number_parser(),
+            missing_values=frozenset(self.missing),
+        )
+
+    def _text(self) -> Text:
         shortest, longest = self.ngrams
-        text = Text(
+        return Text(
             lowercase=bool(self.lowercase),
             shortest=int(shortest),
             longest=int(longest),
             weighting=self.weighting,
             normalize=bool(self.normalize),
         )
-        return Reader(names, grow=True, dtype=self.dtype, separator=self.separator, text=text, frequencies=frequencies)
+
+    def _number_parser(self) -> Callable[[str], float | None] | None:
+        return number_parser(self.decimal, self.thousands) if self.numbers else None
+
+    def converter(self) -> Callable[[Any], Any] | None:
+        """Return the function that selects columns, splits texts into words and multiplies columns.
+
+        Returns
+        -------
+        convert : callable or None
+            Returns the dict or the text that is read in place of a dict. None if dicts are read unchanged.
+        """
+        return _Columns(self) if self.text or self.ignore or self.only or self.cross else None
 
     def read(self, x: Any, *, zeros: bool = False) -> dict[str, float]:
         """Return the features of an example by name, before any hashing.
@@ -160,7 +229,64 @@ class RecordFeatures:
         return {names.names[place]: float(value) for place, value in zip(places, values, strict=True)}
 
 
-AS_THEY_COME = RecordFeatures()
+@dataclass
+class _Columns:
+    """Converter of a dict to the dict or text that is read: kept columns, words of texts, and products of columns."""
+
+    features: RecordFeatures
+    kept: dict[str, bool] = field(default_factory=dict)  # whether each column seen lately is kept
+
+    def __post_init__(self) -> None:
+        options = {name: getattr(self.features, name) for name in TEXT_OPTIONS if name != "idf"}
+        self.words = RecordFeatures(**options).read
+        self.parse = self.features._number_parser()
+        self.ignored = frozenset(self.features.ignore)
+        self.selects = bool(self.features.text or self.features.only or self.features.cross)
+
+    def _keeps(self, name: str) -> bool:
+        if len(self.kept) >= _MOST_KEPT:
+            self.kept.clear()
+        given, only = {name, str(name).partition(":")[0]}, self.features.only
+        kept = self.kept[name] = name not in self.ignored and (not only or not given.isdisjoint(only))
+        return kept
+
+    def __call__(self, row: Any) -> Any:
+        features, kept = self.features, self.kept
+        if isinstance(features.text, str):
+            text = row.get(features.text, "")
+            return "" if text in features.missing else str(text)
+        if not self.selects and self.ignored.isdisjoint(row):
+            return row
+        x = {name: v for name, v in row.items() if (kept[name] if name in kept else self._keeps(name))}
+        pairs = [self._product(x, *pair) for pair in features.cross if all(name in x for name in pair)]
+        for name in features.text:
+            if (text := x.pop(name, None)) is not None and text not in features.missing:
+                x.update({f"{name}={word}": value for word, value in self.words(str(text)).items()})
+        for pair in pairs:
+            x.update(pair)
+        return x
+
+    def _product(self, x: Mapping[str, Any], first: str, second: str) -> dict[str, Any]:
+        """Return the crossed feature of two columns: a product of numbers, category pair, or number by category."""
+        a, b = self._value(x, first), self._value(x, second)
+        name = f"{first}*{second}"
+        if a is None or b is None:
+            return {}
+        if isinstance(a, str) and isinstance(b, str):
+            return {name: f"{a}*{b}"}
+        if isinstance(a, str) or isinstance(b, str):
+            category, number = (a, b) if isinstance(a, str) else (b, a)
+            return {f"{name}={category}": number}
+        return {name: a * b}
+
+    def _value(self, x: Mapping[str, Any], name: str) -> Any:
+        value = x[name]
+        if isinstance(value, str) and value in self.features.missing:
+            return None
+        return self.parse(value) if isinstance(value, str) and self.parse and name in self.features.numbers else value
+
+
+DEFAULT_FEATURES = RecordFeatures()
 
 
 def reading() -> Any:

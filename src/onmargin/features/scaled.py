@@ -8,7 +8,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin.features._whole import Whole
+from onmargin.features._transactional import Transactional
 from onmargin.features.scaler import MatrixLike, RunningScaler
 from onmargin.models.rules import Member, Rule, check_parameters
 
@@ -21,7 +21,7 @@ def _learner_has(name: str) -> Any:
     return has
 
 
-class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
+class Scaled(MetaEstimatorMixin, Transactional):  # type: ignore[misc]
     """Learner with online feature scaling: each row updates a running scaler and then the learner.
 
     scikit-learn's pipelines have no `partial_fit`, and a scaler fitted beforehand has seen rows that the learner has
@@ -99,7 +99,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing():
+        with self._transaction():
             scaler = RunningScaler(by=self.by)
             self.estimator_ = clone(self.estimator).fit(scaler.fit_transform(X), y, **given)
             self.scaler_ = scaler
@@ -122,7 +122,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
         self : object
             The updated estimator.
         """
-        with self._all_or_nothing():
+        with self._transaction():
             if not self.__sklearn_is_fitted__():
                 self.estimator_, self.scaler_ = clone(self.estimator), RunningScaler(by=self.by)
             with self.scaler_._learning(X) as rows:
@@ -144,7 +144,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
             Labels or numbers.
         """
         rows = self._scaled(X)
-        return self.estimator_.predict(rows)  # type: ignore[no-any-return]
+        return self.estimator_.predict(rows)
 
     @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: MatrixLike) -> NDArray[Any]:
@@ -161,7 +161,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
             The scores of the estimator.
         """
         rows = self._scaled(X)
-        return self.estimator_.decision_function(rows)  # type: ignore[no-any-return]
+        return self.estimator_.decision_function(rows)
 
     @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: MatrixLike) -> NDArray[Any]:
@@ -178,7 +178,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
             One column per class, in the order of ``classes_``.
         """
         rows = self._scaled(X)
-        return self.estimator_.predict_proba(rows)  # type: ignore[no-any-return]
+        return self.estimator_.predict_proba(rows)
 
     @available_if(_learner_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: MatrixLike) -> NDArray[Any]:
@@ -195,7 +195,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
             The natural logarithms, in the order of ``classes_``.
         """
         rows = self._scaled(X)
-        return self.estimator_.predict_log_proba(rows)  # type: ignore[no-any-return]
+        return self.estimator_.predict_log_proba(rows)
 
     @available_if(_learner_has("score"))  # type: ignore[untyped-decorator]
     def score(self, X: MatrixLike, y: Any = None, **given: Any) -> float:
@@ -234,7 +234,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels, sorted."""
-        return self._part("estimator_").classes_  # type: ignore[no-any-return]
+        return self._part("estimator_").classes_
 
     @property
     def totals_(self) -> Any:
@@ -248,12 +248,12 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
     @property
     def n_features_in_(self) -> int:
         """Number of features."""
-        return self._part("scaler_").n_features_in_  # type: ignore[no-any-return]
+        return self._part("scaler_").n_features_in_
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
         """Names of the features."""
-        return self._part("scaler_").feature_names_in_  # type: ignore[no-any-return]
+        return self._part("scaler_").feature_names_in_
 
     def _part(self, name: str) -> Any:
         if not self.__sklearn_is_fitted__():

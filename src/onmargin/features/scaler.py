@@ -15,7 +15,7 @@ from onmargin._checks import check_sparse
 from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.scaling import scale
-from onmargin.features._whole import Whole
+from onmargin.features._transactional import Transactional
 from onmargin.learner import as_rows
 from onmargin.models.rules import Rule, Word, check_parameters
 
@@ -23,7 +23,7 @@ from onmargin.models.rules import Rule, Word, check_parameters
 MatrixLike = Any
 
 
-class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ignore[misc]
+class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Transactional):  # type: ignore[misc]
     r"""Online feature scaling: divide each feature by its scale so far, without centering.
 
     The scale of feature j after t rows is the root of its mean square, or its largest absolute value:
@@ -104,7 +104,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
         self : object
             The fitted transformer.
         """
-        with self._all_or_nothing():
+        with self._transaction():
             _, rows = self._checked(X, keep=False)
             self._pass_over(rows, learn=True)
         return self
@@ -124,7 +124,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
         self : object
             The updated transformer.
         """
-        with self._all_or_nothing():
+        with self._transaction():
             _, rows = self._checked(X, keep=True)
             self._pass_over(rows, learn=True)
         return self
@@ -161,13 +161,13 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
         X : {ndarray, csr_matrix} of shape (n_samples, n_features)
             The scaled rows. How a stream is divided into calls makes no difference.
         """
-        with self._all_or_nothing():
+        with self._transaction():
             return self._scaled(*self._checked(X, keep=True), learn=True)
 
     @contextmanager
     def _learning(self, X: MatrixLike) -> Iterator[Any]:
         """Context manager that yields the result of `learn_transform`; an error in its body restores the scales."""
-        with self._all_or_nothing():
+        with self._transaction():
             X, rows = self._checked(X, keep=True)
             touched: Any = slice(None) if rows.owners[1] is None else rows.owners[1]
             before = self._largest[touched].copy(), self._squares[touched].copy()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from onmargin.io.csv_table import read_csv
     from onmargin.io.documents import read_folder, read_mbox, read_text
     from onmargin.io.export import to_onnx, to_sklearn
-    from onmargin.io.guess import guess_format
+    from onmargin.io.formats import guess_format
     from onmargin.io.jsonl import read_json, read_jsonl
     from onmargin.io.model_file import ModelFileError, load, load_with_notes, save
     from onmargin.io.prefetch import prefetch
@@ -34,7 +34,7 @@ __getattr__, __dir__ = lazy_names(
         "Shard": "onmargin.io.sharding",
         "Shards": "onmargin.io.sharding",
         "TaggedSequence": "onmargin.io._reader",
-        "guess_format": "onmargin.io.guess",
+        "guess_format": "onmargin.io.formats",
         "load": "onmargin.io.model_file",
         "load_with_notes": "onmargin.io.model_file",
         "prefetch": "onmargin.io.prefetch",

@@ -48,6 +48,8 @@ def flat_fields(x: Mapping[str, Any], ignore: Collection[str] = (), prefix: str 
             fields[key] = value
         elif isinstance(value, dict):
             fields |= flat_fields(value, (), f"{key}:") if name not in ignore else {}
+        elif isinstance(value, list) and name in ignore:
+            pass
         elif isinstance(value, list) and all(isinstance(item, str) for item in value):
             fields |= dict.fromkeys((f"{key}:{item}" for item in value), 1.0)
         elif isinstance(value, list) and all(isinstance(item, int | float) for item in value):

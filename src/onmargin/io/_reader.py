@@ -1,7 +1,7 @@
 """The base of all readers: an iterable over records, whose errors name the file, record and line."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 from onmargin.io._source import DamageError, EncodingError, Lines, Place, RecordError, Source, name_of, opened
@@ -141,6 +141,34 @@ class Reader(Generic[T_co]):
         return f"<{type(self).__name__} of {self.path}>"
 
 
+_OF_RECORDS = ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+
+
+@contextmanager
+def as_record_errors() -> Iterator[None]:
+    """Turn any error of parsing a record into a `RecordError`: one record must not end a program."""
+    try:
+        yield
+    except ReadError:
+        raise
+    except _OF_RECORDS as error:
+        raise RecordError(f"the record cannot be read: {str(error) or type(error).__name__}") from error
+
+
+def each_record(items: Iterator[Any], parse: Callable[[Any], T_co], at: Place) -> Iterator[T_co]:
+    """Yield the records parsed from items; one that cannot be parsed is skipped, or ends the loop."""
+    for item in items:
+        try:
+            with as_record_errors():
+                record = parse(item)
+        except RecordError as problem:
+            if at.skip is None:
+                raise
+            at.skip(problem)
+        else:
+            yield record
+
+
 def byte_reader(source: Source, parse: Callable[[BinaryIO, Place], Iterator[T_co]]) -> Reader[T_co]:
     """Return a reader that parses the bytes of a source."""
 
@@ -163,7 +191,8 @@ def line_reader(
         with closing(Lines(stream, at, newline)) as rows:
             while True:
                 try:
-                    yield from parse(rows, at)
+                    with as_record_errors():
+                        yield from parse(rows, at)
                     return
                 except RecordError as problem:
                     if at.skip is None or isinstance(problem, DamageError):

@@ -25,6 +25,7 @@ SUFFIXES = {".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".bz2": "bzip2"}
 _ARCHIVE = b"PK\x03\x04"
 _LONGEST_MAGIC = max(map(len, _MAGIC))
 _BUFFER = 1 << 16
+_PEEKED: dict[str, BinaryIO] = {}  # pipes whose first bytes were looked at, until they are read
 
 
 class RecordError(Exception):
@@ -78,6 +79,22 @@ def is_path(source: object) -> bool:
     return False
 
 
+def peek_pipe(path: str) -> bytes:
+    """Return the first bytes of a pipe, which can still be read afterwards."""
+    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
+    if path != "-":
+        if path not in _PEEKED:
+            _PEEKED[path] = open(path, "rb", _BUFFER)  # noqa: SIM115  `opened` closes it
+        stream = _PEEKED[path]
+    if hasattr(stream, "peek"):
+        data: bytes = stream.peek(_BUFFER)
+        return data
+    place = stream.tell()  # a stream that replaces the standard input
+    data = stream.read(_BUFFER)
+    stream.seek(place)
+    return data
+
+
 @contextmanager
 def opened(source: Source, at: Place | None = None) -> Iterator[BinaryIO]:
     """Open a source for reading decompressed bytes, counted in `at` if given. A stream passed in stays open.
@@ -90,7 +107,9 @@ def opened(source: Source, at: Place | None = None) -> Iterator[BinaryIO]:
         if source == "-":
             stream = sys.stdin
         elif is_path(source):
-            stream = stack.enter_context(open(cast(str, source), "rb"))
+            path = os.fspath(cast(str, source))
+            stream = _PEEKED.pop(path) if path in _PEEKED else open(path, "rb")  # noqa: SIM115  the stack closes it
+            stack.enter_context(stream)
         if isinstance(stream, io.TextIOBase):
             stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())
         head = _head(stream)
@@ -257,14 +276,19 @@ class _Text:
 
     def __init__(self, stream: BinaryIO, encoding: str) -> None:
         self._stream = stream
-        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._decoder: Any = None
+        self._encoding = encoding
 
     def read(self, size: int) -> bytes:
         while True:
             data = self._stream.read1(max(1, size // 4))  # type: ignore[attr-defined]  # a byte becomes up to four
+            if self._decoder is None:
+                has_mark = data.startswith(codecs.BOM_UTF8)  # it tells the encoding
+                self._decoder = codecs.getincrementaldecoder("utf-8-sig" if has_mark else self._encoding)()
             text = self._decoder.decode(data, final=not data)
             if text or not data:
-                return text.encode()
+                found: bytes = text.encode()
+                return found
 
 
 class _ZstdFrames:

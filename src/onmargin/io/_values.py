@@ -91,13 +91,15 @@ class Writer:
         if type(value) in (type(None), bool, int, str) or (type(value) is float and isfinite(value)):
             return value
         if type(value) is list:
+            if set(map(type, value)) <= {int, str, bool}:
+                return list(value)
             return [self.encode(item, f"{place}.{i}") for i, item in enumerate(value)]
         for name, given in self.given.items():
             if value is given:
                 return {"given": name}
-        for tag, codec in CODECS.items():
-            if codec.accepts(value):
-                return {tag: codec.encode(self, value, place)}
+        tag = _likely_tag(value) or next((tag for tag, codec in CODECS.items() if codec.accepts(value)), None)
+        if tag is not None:
+            return {tag: CODECS[tag].encode(self, value, place)}
         raise UnsavableError(
             f"{place} is a {type(value).__name__}, and a model file holds numbers, strings, arrays and what is made of "
             f"them only; got {value!r:.80}"
@@ -180,6 +182,18 @@ class Reader:
         elif state:
             raise ValueError(f"a {content['class']} learns nothing, but has {', '.join(sorted(state))}")
         return model
+
+
+def _likely_tag(value: Any) -> str | None:
+    """Return the codec of the most common kinds of values, without asking each codec."""
+    kind = type(value)
+    if kind in (tuple, float):
+        return str(kind.__name__)
+    if kind is dict:
+        return "dict" if set(map(type, value)) <= {str} else "pairs"
+    if kind is np.ndarray:
+        return "array" if value.dtype.kind in "biuf" and value.dtype.name in DTYPES else None
+    return "part" if is_part(value) else None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from onmargin.io._fields import Columns
 from onmargin.io._reader import Reader, ReadError, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
+from onmargin.io.format import Head, Recipe
+from onmargin.io.table_format import TableFormat
 
 _ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+)""", re.IGNORECASE)
 _NUMBERS = {"numeric", "real", "integer"}
@@ -59,7 +61,7 @@ def read_arff(path: Source, label: str | int | None = -1, *, weight: str | int |
     """
 
     def parse(lines: Iterator[str], at: Place) -> Iterator[Record]:
-        at.kept = at.kept or header(lines)
+        at.kept = at.kept or _header(lines)
         attributes: list[Attribute] = at.kept
         columns = Columns([one.name for one in attributes], label, weight)
         for line in lines:
@@ -70,40 +72,8 @@ def read_arff(path: Source, label: str | int | None = -1, *, weight: str | int |
     return line_reader(path, parse)
 
 
-def attribute_names(path: str, lines: Iterable[str]) -> list[str]:
-    """Return the names of the attributes.
-
-    Parameters
-    ----------
-    path : str
-        Name of the file in error messages.
-    lines : iterable of str
-        The lines of the file.
-
-    Returns
-    -------
-    names : list of str
-        The names, in file order.
-    """
-    try:
-        return [one.name for one in header(lines)]
-    except RecordError as problem:
-        raise ReadError(str(problem), path, 1) from problem
-
-
-def header(lines: Iterable[str]) -> list[Attribute]:
-    """Read the header of a file.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        The lines of the file; those after "@data" are not consumed.
-
-    Returns
-    -------
-    attributes : list of Attribute
-        The columns in file order.
-    """
+def _header(lines: Iterable[str]) -> list[Attribute]:
+    """Read the columns from the lines of a file; those after "@data" are not consumed."""
     attributes: list[Attribute] = []
     for line in lines:
         text = line.strip()
@@ -172,3 +142,21 @@ def _unquoted(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return _ESCAPED.sub(r"\1", text[1:-1])
     return text
+
+
+class Arff(TableFormat):
+    """Weka's ARFF."""
+
+    name = "arff"
+
+    def matches(self, head: Head) -> bool:
+        return re.match(r"(?i)\s*(?:%|@relation\b)", head.filled[0]) is not None
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        return read_arff(source, self.read_label(recipe, labeled), weight=recipe.weight)
+
+    def columns(self, path: str, recipe: Recipe) -> list[str]:
+        try:
+            return [one.name for one in _header(Head(path, recipe.encoding).lines)]
+        except RecordError as problem:
+            raise ReadError(str(problem), path, 1) from problem

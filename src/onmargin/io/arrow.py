@@ -13,6 +13,8 @@ import numpy as np
 from onmargin.io._fields import Columns, check_field, flat_fields
 from onmargin.io._reader import Reader, ReadError, Record
 from onmargin.io._source import Place, RecordError, Source, is_path, name_of, opened
+from onmargin.io.format import Head, Recipe
+from onmargin.io.table_format import TableFormat
 
 _MOST_ROWS = 1024  # maximum number of rows converted to Python objects at once
 
@@ -117,25 +119,6 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, timedelta):
         return value.total_seconds()
     return float(value) if isinstance(value, Decimal) else value
-
-
-def column_names(path: Source) -> list[str]:
-    """Return the names of the columns of a file.
-
-    Parameters
-    ----------
-    path : str, path-like or file
-        The file, as for `read_arrow`.
-
-    Returns
-    -------
-    names : list of str
-        The names, in file order.
-    """
-    try:
-        return next((names for names, _ in _rows(path, 1, Place(name_of(path)))), [])
-    except RecordError as problem:
-        raise ReadError(str(problem), name_of(path), 1) from problem.__cause__
 
 
 def _rows(source: Source, block: int, at: Place) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
@@ -253,3 +236,27 @@ def _lengths(column: Any) -> Any:
 def _filled(column: Any, empty: int) -> Any:
     """Return a column of integers with missing values replaced by `empty`."""
     return import_module("pyarrow.compute").fill_null(column, empty).to_numpy(zero_copy_only=False)
+
+
+class Arrow(TableFormat):
+    """Parquet, Arrow and Feather files."""
+
+    name = "arrow"
+    options = TableFormat.options - {"encoding"}
+    is_stream = False  # the readers seek within a file
+
+    def matches(self, head: Head) -> bool:
+        return head.data.startswith((b"PAR1", b"ARROW1"))
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        ignore = recipe.features.get("ignore", ())
+        return read_arrow(source, self.read_label(recipe, labeled), weight=recipe.weight, ignore=ignore)
+
+    def first_rows(self, path: str, recipe: Recipe) -> Any:
+        return path, recipe
+
+    def columns(self, path: str, recipe: Recipe) -> list[str]:
+        try:
+            return next((names for names, _ in _rows(path, 1, Place(name_of(path)))), [])
+        except RecordError as problem:
+            raise ReadError(str(problem), name_of(path), 1) from problem.__cause__

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from onmargin.io._reader import Reader, TaggedSequence, line_reader, to_blank_line
 from onmargin.io._source import Place, RecordError, Source
+from onmargin.io.format import FileProfile, Format, FormatError, Head, OptionError, Options, Recipe
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
@@ -176,3 +178,111 @@ def _words(lines: Iterator[str]) -> Iterator[list[str]]:
             yield fields
         elif not _NO_WORD.fullmatch(fields[0]):
             raise RecordError(f"the id of a word is a whole number, '1-2' or '1.1'; got {fields[0]!r}")
+
+
+def detect_sequences(head: Head) -> str | None:
+    """Guess the format of lines with blank lines between them; return None if they match none.
+
+    CoNLL has the same number of columns in each line, and a few labels in the last one. CRFsuite has the label first,
+    then names of features, such as "w=the".
+
+    Parameters
+    ----------
+    head : Head
+        The first lines of a file.
+
+    Returns
+    -------
+    format : str or None
+        The name of the format.
+    """
+    if not head.has_sequences:
+        return None
+    words = [line for line in head.filled if not line.startswith("#")] or head.filled
+    rows = [line.split("\t" if "\t" in line else None) for line in words]
+    widths = set(map(len, rows))
+    if "\t" in words[0]:
+        if widths == {10} and all(re.fullmatch(r"\d+([-.]\d+)?", row[0]) for row in rows):
+            return "conllu"
+        fields = [field for row in rows for field in row[1:]]
+        named = sum("=" in field or ":" in field[1:] for field in fields)
+        few_first = len({row[0] for row in rows}) < len({row[-1] for row in rows})
+        if len(widths) > 1 or 2 * named > len(fields) or (few_first and len(rows) > 20):
+            return "crfsuite" if all("\t" in line for line in words) else None
+        return "conll"
+    return "conll" if widths != {1} and len(widths - {1}) == 1 and "," not in words[0] else None
+
+
+class Conll(Format):
+    """One token per line, in columns."""
+
+    name = "conll"
+    kind = "sequences"
+    options = frozenset({"label", "template", "encoding"})
+
+    def matches(self, head: Head) -> bool:
+        return detect_sequences(head) == self.name
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        return read_conll(source, label=int(recipe.label or -1) if labeled else None)
+
+    def check_label(self, label: str | None) -> None:
+        """Raise an error for a label that is not a column of tokens."""
+        if label is not None and not re.fullmatch(r"-?\d+", label):
+            raise OptionError(f"--label: columns of CoNLL files have numbers, from 0; got {label!r}")
+
+    def profile(self, path: str, recipe: Recipe, given: Options) -> FileProfile:
+        self.check_label(given.get("label"))
+        n = max(1, self._width(path, recipe) - 1)
+        columns = ["w", "pos", *(f"c{k}" for k in range(2, n))][:n]
+        recipe = recipe.with_features(columns=columns, templates=list(given.get("template") or ()) or None)
+        return FileProfile(replace(recipe, label=given.get("label")))
+
+    def adapt(self, path: str, recipe: Recipe, trained: Recipe, given: Options) -> Recipe:
+        self.check_label(given.get("label"))
+        width, needed = self._width(path, recipe), len(trained.features.get("columns", ()))
+        if width < needed:
+            raise FormatError(
+                f"the tokens of {path} have {width} column{'s' * (width > 1)}, and the model needs {needed}"
+            )
+        return recipe
+
+    def describe(self, recipe: Recipe) -> list[str]:
+        label = "the last column" if recipe.label is None else f"column {recipe.label}"
+        columns = recipe.features["columns"]
+        others = f"the other {len(columns)} columns" if len(columns) > 1 else "one other column"
+        return [f"labels in {label}, features of {others}"]
+
+    def _width(self, path: str, recipe: Recipe) -> int:
+        """Return the number of columns of the first token."""
+        lines = Head(path, recipe.encoding).lines
+        first = next((line for line in lines if line.strip() and not line.startswith("-DOCSTART-")), "")
+        return len(first.split("\t" if "\t" in first else None))
+
+    def has_labels(self, path: str, recipe: Recipe) -> bool:
+        return self._width(path, recipe) > len(recipe.features.get("columns", ()))
+
+
+class ConllU(Conll):
+    """CoNLL-U, the format of the Universal Dependencies."""
+
+    name = "conllu"
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        return read_conllu(source, label=recipe.label if labeled else None)
+
+    def check_label(self, label: str | None) -> None:
+        if label is not None and label not in CONLLU:
+            raise OptionError(f"--label: columns of CoNLL-U are {', '.join(CONLLU)}; got {label!r}")
+
+    def profile(self, path: str, recipe: Recipe, given: Options) -> FileProfile:
+        self.check_label(given.get("label"))
+        recipe = recipe.with_features(columns=["w"], templates=list(given.get("template") or ()) or None)
+        return FileProfile(replace(recipe, label=given.get("label") or "upos"))
+
+    def adapt(self, path: str, recipe: Recipe, trained: Recipe, given: Options) -> Recipe:
+        self.check_label(given.get("label"))
+        return recipe
+
+    def has_labels(self, path: str, recipe: Recipe) -> bool:
+        return True

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from onmargin.io._reader import Reader, TaggedSequence, line_reader, parse_number, to_blank_line
 from onmargin.io._source import Place, RecordError, Source
+from onmargin.io.conll import detect_sequences
+from onmargin.io.format import Format, Head, Recipe
 
 _ESCAPE = re.compile(r"\\([:\\])")
 # The name ends at the first unescaped colon; a backslash before any other character is literal.
@@ -78,3 +81,16 @@ def _item(attributes: list[str]) -> dict[str, float]:
         value = parse_number(parts[2], f"the value of attribute {name!r}") if parts[2] else 1.0
         item[name] = item.get(name, 0.0) + value
     return item
+
+
+class Crfsuite(Format):
+    """CRFsuite's text format."""
+
+    name = "crfsuite"
+    kind = "sequences"
+
+    def matches(self, head: Head) -> bool:
+        return detect_sequences(head) == self.name
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        return read_crfsuite(source)

@@ -1,13 +1,21 @@
 """Tables in text: CSV and TSV."""
 
 import csv
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from typing import IO, Any, ClassVar
 
+from onmargin._numbers import MISSING, SIGNS, is_number, plain_numbers
 from onmargin.io._fields import Columns
 from onmargin.io._reader import MAX_RECORD, Reader, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
-from onmargin.io.csv_look import csv_rows, is_number, named, number_form, without_unit
+from onmargin.io.csv_dialect import column_names, csv_rows, detect_dialect, first_row
+from onmargin.io.format import FormatError, Head, LabelNumbers, Options, Recipe, UnwritableError, Write, as_integer
+from onmargin.io.table_format import TableFormat
+
+_DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "whitespace"}
+COMMENTS = "remove the lines that start with #, such as with grep -v '^#' FILE | onmargin train - --format csv ..."
 
 
 def read_csv(
@@ -87,7 +95,7 @@ def read_csv(
             raise ValueError(f"{option} must be one character; got {mark!r}")
     if decimal == thousands:
         raise ValueError(f"decimal and thousands must be two marks; both are {decimal!r}")
-    parse_field = _plain if decimal == "." and thousands is None else _with_marks(decimal, thousands)
+    parse_field = _field_parser(decimal, thousands)
     strings, left_out = frozenset(text), frozenset(missing)
 
     # at.kept holds the column names, so that parsing can restart after a skipped row.
@@ -98,7 +106,7 @@ def read_csv(
             first = next(rows, None)
             if first is None:
                 return
-            names = named(first) if header is True else list(header) if header else [str(k) for k in range(len(first))]
+            names = column_names(first) if header is True else list(header or map(str, range(len(first))))
             names = ["", *names] if row_names else names
         columns = Columns(names, label, weight)
         given = at.kept is None and header is not True
@@ -139,23 +147,133 @@ def _csv_rows(lines: Iterator[str], delimiter: str, quote: str | None, strip: bo
             yield row
 
 
-def _plain(name: str, field: str) -> float | str:
-    try:
-        float(field)
-    except ValueError:
-        bare = without_unit(field.strip())
-        return parse_number(bare, f"column {name!r}") if bare != field and is_number(bare) else field
-    return field if "_" in field else parse_number(field, f"column {name!r}")
-
-
-def _with_marks(decimal: str, thousands: str | None) -> Callable[[str, str], float | str]:
-    """Return a parser of fields whose numbers have the given decimal and thousands marks."""
-    form = re.compile(number_form(decimal, thousands))
+def _field_parser(decimal: str, thousands: str | None) -> Callable[[str, str], float | str]:
+    """Return a function that parses the field of a column: a number, or else the field itself."""
+    plain, is_usual = plain_numbers(decimal, thousands), decimal == "." and thousands is None
 
     def parse(name: str, field: str) -> float | str:
-        text = without_unit(field.strip())
-        if not form.fullmatch(text):
-            return _plain(name, field)
-        return _plain(name, (text.replace(thousands, "") if thousands else text).replace(decimal, "."))
+        try:
+            number = float(field)
+            if is_usual and -inf < number < inf and "_" not in field:
+                return number
+        except ValueError:
+            if is_usual and SIGNS.isdisjoint(field):  # a category
+                return field
+        text = plain(field)
+        return parse_number(text, f"column {name!r}") if is_number(text) else field
 
     return parse
+
+
+class Csv(TableFormat):
+    """CSV, TSV, and tables whose columns are separated by whitespace."""
+
+    name = "csv"
+    options: ClassVar[frozenset[str]] = TableFormat.options | {"delimiter", "header", "decimal", "thousands"}
+    missing = MISSING
+
+    def matches(self, head: Head) -> bool:
+        return head.is_table
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        header = recipe.dialect["header"]
+        label, weight = (
+            int(name) if name is not None and not header and name.isdecimal() else name
+            for name in (self.read_label(recipe, labeled), recipe.weight)
+        )
+        separated = [recipe.label] if recipe.label is not None and recipe.label_separator is not None else []
+        text = [*recipe.text, *recipe.renamed, *separated]
+        return read_csv(source, label, weight=weight, text=text, missing=self.missing, **recipe.dialect)
+
+    def detect_dialect(self, path: str, recipe: Recipe, given: Options, *, numbers: bool = True) -> Recipe:
+        """Return the recipe with the dialect of a file; without `numbers`, their marks are not detected."""
+        delimiter = given.get("delimiter") or ("\t" if ".tsv" in path.lower()[-8:] else None)
+        lines = Head(path, recipe.encoding).lines
+        marks = {name: given.get(name) for name in ("header", "decimal", "thousands")}
+        try:
+            found = detect_dialect(lines, delimiter=delimiter, numbers=numbers, **marks)
+        except ValueError as error:
+            raise FormatError(f"{path}: {error}: set --decimal , or --thousands ,") from error
+        if lines and lines[0].startswith("#"):
+            ends = [lines[0], next((line for line in lines if line.strip() and not line.startswith("#")), lines[0])]
+            widths = [len(first_row([line], found.delimiter, found.quote)) for line in ends]
+            if widths[0] != widths[1] and not found.row_names:
+                raise FormatError(f"{path} starts with the comment {lines[0]!r:.60}: {COMMENTS}")
+        if (mark := given.get("decimal")) not in {None, "."}:
+            cells = [cell for line in lines[found.header :] for cell in first_row([line], found.delimiter, found.quote)]
+            pointed = next((cell for cell in cells if "." in cell and is_number(cell)), None)
+            if pointed is not None and not any(mark in cell for cell in cells):
+                raise FormatError(
+                    f"{path} has no decimal mark {mark!r}, but numbers such as {pointed!r}: omit --decimal"
+                )
+        return replace(recipe, dialect=found._asdict())
+
+    def adapt_dialect(self, path: str, recipe: Recipe, trained: Recipe, given: Options) -> Recipe:
+        if trained.format != self.name:
+            return self.detect_dialect(path, recipe, given)
+        # Numbers are written as in the training data. The delimiter is that of the training data if it gives the
+        # columns of the model.
+        usual = {"header": trained.dialect["header"], **given}
+        own = self.detect_dialect(path, recipe, {"delimiter": trained.dialect["delimiter"], **usual}, numbers=False)
+        if self.missing_columns(path, own):
+            own = self.detect_dialect(path, recipe, usual, numbers=False)
+        header = own.dialect["header"] or self._names_without_label(path, own, trained)
+        marks = {name: trained.dialect[name] for name in ("decimal", "thousands")}
+        return own.with_dialect(header=header, **marks)
+
+    def _names_without_label(self, path: str, own: Recipe, trained: Recipe) -> list[str]:
+        """Return the names of the columns of a table without header that has all columns of the model but the label.
+
+        The columns behind that of the label keep their numbers. The list is empty if the file is not such a table.
+        """
+        labels = {trained.label or "", *trained.labels}
+        known = {*trained.table, *trained.features.get("ignore", ()), *labels}
+        numbers = [int(name) for name in known if name.isdecimal()]
+        names = [name for name in map(str, range(max(numbers, default=-1) + 1)) if name not in labels]
+        fits = not trained.dialect["header"] and trained.table and len(self.columns(path, own)) == len(names)
+        return names if fits else []
+
+    def columns(self, path: str, recipe: Recipe) -> list[str]:
+        dialect = recipe.dialect
+        lines = Head(path, recipe.encoding).lines
+        fields = first_row(lines, dialect["delimiter"], dialect["quote"], strip=dialect["strip"])
+        if dialect["header"] is True:
+            return [""] * dialect["row_names"] + column_names(fields)
+        return list(dialect["header"] or map(str, range(len(fields))))
+
+    def raw_rows(self, path: str, recipe: Recipe) -> Iterator[Mapping[str, str]] | None:
+        # An id of 007 must not become 7.
+        marks = {name: recipe.dialect[name] for name in ("delimiter", "header", "quote", "row_names", "strip")}
+        reader = read_csv(path, None, text=self.columns(path, recipe), **marks)
+        reader.encoding = recipe.encoding
+        return (record.x for record in reader)
+
+    def describe(self, recipe: Recipe) -> list[str]:
+        dialect = recipe.dialect
+        decimal = None if dialect["decimal"] == "." else dialect["decimal"]
+        marks = {"decimal mark": decimal, "thousands mark": dialect["thousands"]}
+        return [
+            f"{_DELIMITERS.get(dialect['delimiter'], dialect['delimiter'])} between fields",
+            "a header" if dialect["header"] else "no header (columns are 0, 1, ...)",
+            *(f"{what} {mark!r}" for what, mark in marks.items() if mark is not None),
+        ]
+
+    def writer(self, out: IO[str], names: IO[str] | None, labels: LabelNumbers) -> Write:
+        """Return a writer; the columns are those of the first example, followed by the label."""
+        rows = csv.writer(out, lineterminator="\n")
+        columns: list[str] = []
+
+        def write(x: Any, y: Any, weight: float) -> None:
+            if isinstance(x, str):
+                x = {"text": x}
+            if not isinstance(x, dict) or isinstance(y, list) or weight != 1.0:
+                raise UnwritableError("a table has a number or a string in each column, one label and no weights")
+            if not columns:
+                columns.extend(x)
+                rows.writerow([*columns, "label"])
+            strange = x.keys() - set(columns)
+            if strange:
+                raise UnwritableError(f"the first example has no column {sorted(strange)[0]!r}: write it as jsonl")
+            rows.writerow([*(x.get(name, "") for name in columns), "" if y is None else as_integer(y)])
+
+        return write

@@ -7,13 +7,26 @@ import email.header
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from email.message import Message
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
-from onmargin.io._reader import Reader, Record, byte_reader, line_reader
+from onmargin.io._reader import Reader, Record, as_record_errors, byte_reader, each_record, line_reader
 from onmargin.io._source import Place, RecordError, Source, opened
+from onmargin.io.format import (
+    FileProfile,
+    Format,
+    FormatError,
+    Head,
+    LabelNumbers,
+    Options,
+    Recipe,
+    UnwritableError,
+    Write,
+    as_integer,
+)
 
 
 def read_folder(
@@ -72,14 +85,18 @@ def read_folder(
     folder = Path(path)
 
     def records(at: Place) -> Iterator[Record]:
-        files = [(entry.name, file) for entry in _visible(folder) if entry.is_dir() for file in _files(entry)]
+        met = {os.path.realpath(folder)}
+        files = [(entry.name, file) for entry in _visible(folder) if entry.is_dir() for file in _files(entry, met)]
         if random_state is not None:
             random.Random(random_state).shuffle(files)
         for label, file in files:
             at.path = str(file)
-            with opened(file, at) as stream:
+            if not file.is_file():
+                raise RecordError("it is neither a regular file nor a folder: remove it")
+            with opened(file, at) as stream, as_record_errors():
                 data = stream.read()
-            yield Record(_text(email.message_from_bytes(data), headers) if mail else _decoded(data, encoding), label)
+                text = _text(email.message_from_bytes(data), headers) if mail else _decoded(data, encoding)
+            yield Record(text, label)
 
     return Reader(str(folder), records)
 
@@ -118,9 +135,11 @@ def read_mbox(path: Source, *, label: str | None = None, headers: Sequence[str] 
     """
 
     def records(stream: BinaryIO, at: Place) -> Iterator[Record]:
-        for data in _messages(stream, at):
+        def parse(data: bytes) -> Record:
             message = email.message_from_bytes(data)
-            yield Record(_text(message, headers), None if label is None else _header(message, label))
+            return Record(_text(message, headers), None if label is None else _header(message, label))
+
+        yield from each_record(_messages(stream, at), parse, at)
 
     return byte_reader(path, records)
 
@@ -174,10 +193,15 @@ def _visible(folder: Path) -> list[Path]:
     return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path, met: set[str]) -> Iterator[Path]:
+    """Yield the files below a folder; a folder that several links lead to is read once."""
+    real = os.path.realpath(folder)
+    if real in met:
+        return
+    met.add(real)
     for entry in _visible(folder):
         if entry.is_dir():
-            yield from _files(entry)
+            yield from _files(entry, met)
         else:
             yield entry
 
@@ -241,6 +265,10 @@ def _lenient(data: bytes, charset: str | None) -> str:
         return data.decode("utf-8", "replace")
 
 
+_SHORT = 1 << 12  # characters of markup that may be searched repeatedly
+_MOST_OPEN = 20  # maximum number of tags that do not end, in longer markup
+
+
 class _Stripper(HTMLParser):
     """Collector of the text of HTML."""
 
@@ -249,7 +277,17 @@ class _Stripper(HTMLParser):
         self.pieces: list[str] = []
         self._hidden = 0
         self.feed(markup)
-        self.close()
+        # A tag that does not end is searched for to the end of the markup, so there is a limit on their number.
+        for _ in range(_MOST_OPEN):
+            if len(self.rawdata) <= _SHORT:
+                break
+            self.pieces.append("<")
+            rest, self.rawdata = self.rawdata[1:], ""
+            self.feed(rest)
+        if len(self.rawdata) <= _SHORT:
+            self.close()
+        else:
+            self.handle_data(self.rawdata)
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
         self._hidden += tag in {"script", "style"}
@@ -268,3 +306,62 @@ def _without_tags(markup: str) -> str:
 
 # Content types in order of preference, with the function that converts a part to text.
 _KINDS: dict[str, Callable[[str], str]] = {"text/plain": str, "text/html": _without_tags}
+
+
+class Text(Format):
+    """Lines of label, tab and text."""
+
+    name = "text"
+    is_text = True
+
+    def matches(self, head: Head) -> bool:
+        has_words = any(" " in line.partition("\t")[2] for line in head.filled)
+        return not head.aligned and head.mostly(r"[^\t,;]+\t[^\t]*$") and has_words
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        return read_text(source, label=labeled)
+
+    def has_labels(self, path: str, recipe: Recipe) -> bool:
+        return "\t" in Head(path, recipe.encoding).first
+
+    def writer(self, out: IO[str], names: IO[str] | None, labels: LabelNumbers) -> Write:
+        def write(x: Any, y: Any, weight: float) -> None:
+            if not isinstance(x, str):
+                raise UnwritableError("only a text can be written as text: name the column with --text")
+            label = "" if y is None else f"{as_integer(y)}\t"
+            out.write(label + " ".join(x.split()) + "\n")
+
+        return write
+
+
+class Folder(Format):
+    """Text files, in one subfolder per label."""
+
+    name = "folder"
+    is_text = True
+    is_stream = can_skip = False
+
+    def profile(self, path: str, recipe: Recipe, given: Options) -> FileProfile:
+        if not any(entry.is_dir() for entry in _visible(Path(path))):
+            raise FormatError(f"{path} has no subfolders: a folder of texts has one subfolder per label")
+        return super().profile(path, recipe, given)
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        return read_folder(source, encoding=recipe.encoding, random_state=0)
+
+
+class Mbox(Format):
+    """Mailboxes."""
+
+    name = "mbox"
+    is_text = True
+    options = frozenset({"label"})
+
+    def matches(self, head: Head) -> bool:
+        return head.filled[0].startswith("From ")
+
+    def profile(self, path: str, recipe: Recipe, given: Options) -> FileProfile:
+        return FileProfile(replace(recipe, label=given.get("label")), has_texts=True)
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        return read_mbox(source, label=recipe.label)

@@ -2,13 +2,16 @@
 
 import io
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from onmargin.io._fields import check_weight, flat_fields
-from onmargin.io._reader import Reader, Record, byte_reader, line_reader
+from onmargin.io._reader import Reader, Record, byte_reader, each_record, line_reader
 from onmargin.io._source import DamageError, Place, RecordError, Source
+from onmargin.io.format import FormatError, Head, LabelNumbers, Options, Recipe, Write, as_integer, list_names
+from onmargin.io.table_format import TableFormat, label_by_name
 
 _FEATURES = ("x", "features", "text")
 _TARGETS = ("y", "label")
@@ -143,15 +146,12 @@ def read_json(
     record = _flat(label, weight, ignore) if flat else _nested(label, weight)
 
     def parse(stream: BinaryIO, at: Place) -> Iterator[Record]:
-        for entry in items(io.TextIOWrapper(stream, "utf-8-sig")):
+        def parse_entry(entry: Any) -> Record:
             if not isinstance(entry, dict):
                 raise RecordError(f"the array must hold objects; got {entry!r:.60}")
-            try:
-                yield record(entry)
-            except RecordError as problem:
-                if at.skip is None:
-                    raise
-                at.skip(problem)
+            return record(entry)
+
+        yield from each_record(items(io.TextIOWrapper(stream, "utf-8-sig")), parse_entry, at)
 
     return byte_reader(path, parse)
 
@@ -173,7 +173,7 @@ def items(text: io.TextIOWrapper) -> Iterator[Any]:
     buffer, begun, first = "", False, True
     try:
         while True:
-            more = text.read(_BUFFER)
+            more = text.read(max(_BUFFER, len(buffer)))  # an item that continues is parsed again: read twice as much
             buffer = (buffer + more).lstrip(_WHITESPACE)
             while buffer:
                 if not begun or not first:
@@ -309,3 +309,88 @@ def _target(y: Any) -> Any:
     if y is None or isinstance(y, str | bool) or (isinstance(y, int | float) and abs(y) < float("inf")):
         return y
     raise RecordError(f"a label is a string, a finite number, true or false, or a list of those; got {y!r:.60}")
+
+
+class JsonLines(TableFormat):
+    """One JSON object per line."""
+
+    name = "jsonl"
+    is_array = False
+    start = "{"
+
+    def matches(self, head: Head) -> bool:
+        return head.filled[0].lstrip().startswith(self.start)
+
+    def is_table(self, recipe: Recipe) -> bool:
+        return bool(recipe.dialect.get("flat"))
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        read = read_json if self.is_array else read_jsonl
+        ignore = recipe.features.get("ignore", ())
+        return read(source, label=recipe.label, weight=recipe.weight, ignore=ignore, **recipe.dialect)
+
+    def first_rows(self, path: str, recipe: Recipe) -> Any:
+        source, plain = super().first_rows(path, recipe)
+        return io.BytesIO(Head(path, recipe.encoding).data) if self.is_array else source, plain
+
+    def detect_dialect(self, path: str, recipe: Recipe, given: Options) -> Recipe:
+        keys = {key for entry in self._entries(path, recipe) for key in entry}
+        outer = {"text", "y", "label", "weight", recipe.label, recipe.weight}
+        self._check_wrapped(path, recipe)
+        return recipe.with_dialect(flat=not keys & {"x", "features"} and not keys <= outer)
+
+    def _check_wrapped(self, path: str, recipe: Recipe) -> None:
+        """Raise an error for a JSON file that is one object with the list of examples under a key."""
+        found = re.match(rb'\s*\{\s*"(\w+)"\s*:\s*\[\s*\{', Head(path, recipe.encoding).data)
+        entries = self._entries(path, recipe) if found else []
+        if found and (not entries or (len(entries) == 1 and len(entries[0]) == 1)):
+            key = found[1].decode()
+            raise FormatError(
+                f"{path} is one object with the examples under the key {key!r}: extract them, such as with "
+                f"jq -c '.{key}[]' {path} > {key}.jsonl"
+            )
+
+    def _entries(self, path: str, recipe: Recipe) -> list[dict[str, Any]]:
+        return first_objects(Head(path, recipe.encoding).data, array=self.is_array)
+
+    def columns(self, path: str, recipe: Recipe) -> list[str]:
+        return list(dict.fromkeys(name for entry in self._entries(path, recipe) for name in entry))
+
+    def stable_columns(self, table: Sequence[str], recipe: Recipe) -> Sequence[str]:
+        return ()  # objects may lack keys
+
+    def missing_columns(self, path: str, recipe: Recipe) -> list[str]:
+        return super().missing_columns(path, recipe) if self.is_table(recipe) else []
+
+    def has_labels(self, path: str, recipe: Recipe) -> bool:
+        return not recipe.labels or super().has_labels(path, recipe)
+
+    def to_predict(self, recipe: Recipe, *, labeled: bool) -> tuple[Recipe, bool]:
+        return recipe, labeled
+
+    def passes_columns(self, path: str, recipe: Recipe) -> Sequence[str]:
+        return ()  # objects may have keys that the first ones lack
+
+    def guess_label(self, names: Sequence[str], rows: Sequence[Any], recipe: Recipe) -> tuple[str, str]:
+        if (label := label_by_name(names)) is None:
+            raise FormatError(f"name the --label, one of the keys {list_names(names)}")
+        return label, ""
+
+    def writer(self, out: IO[str], names: IO[str] | None, labels: LabelNumbers) -> Write:
+        def write(x: Any, y: Any, weight: float) -> None:
+            record = {"text" if isinstance(x, str) else "x": x}
+            if y is not None:
+                record["y"] = as_integer(y)
+            if weight != 1.0:
+                record["weight"] = weight
+            out.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+        return write
+
+
+class Json(JsonLines):
+    """One array of JSON objects."""
+
+    name = "json"
+    is_array = True
+    start = "["

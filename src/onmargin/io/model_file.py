@@ -417,6 +417,8 @@ class _Arrays:
         values: NDArray[Any] = self._file.get_tensor(name)
         if _entry(values) | {"sha256": sha256(values)} != entry:
             raise ValueError(f"its array {name!r} is damaged: the checksum does not agree")
+        if values.dtype.kind == "f" and np.isnan(values).any():
+            raise ValueError(f"its array {name!r} has numbers that are not finite, which no learner makes")
         return values
 
     def check_used(self) -> None:

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
 
+_PATIENCE = 10.0  # seconds to wait for the thread of an iteration that has ended
 _POLL = 0.1  # seconds between checks of a waiting thread for whether the consumer still exists
 
 
@@ -52,7 +53,7 @@ class _Prefetched(Generic[T_co]):
                 yield item  # type: ignore[misc]
         finally:
             abandoned.set()
-            thread.join()
+            thread.join(_PATIENCE)  # a thread that waits for a file that never answers ends with the program
 
 
 def prefetch(items: Iterable[T_co], ahead: int = 2) -> Iterable[T_co]:

@@ -4,13 +4,12 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, overload
 
-from onmargin.io import prefetch
+from onmargin import io
+from onmargin.io.formats import FORMATS, guess_format
 from onmargin.io.grouping import grouped
-from onmargin.io.guess import FORMATS, guess_format
 
 _BATCH = 1000  # records per batch, for formats that are read one record at a time
 
@@ -59,11 +58,11 @@ class _FileShard:
         return self.paths[0] + (f" and {more} more" if more else "")
 
     def batches(self) -> Iterator[Batch]:
-        read = getattr(import_module("onmargin.io"), f"read_{self.format}")
+        read = getattr(io, f"read_{self.format}")
         for path in self.paths:
             records = read(path, **self.options)
-            if self.format == "svmlight":
-                for X, y, _ in prefetch(records):
+            if FORMATS[self.format].kind == "rows":
+                for X, y, _ in io.prefetch(records):
                     yield Batch(X, y)
             else:
                 for group in grouped(records, _BATCH):
@@ -167,9 +166,9 @@ def shards(
     format = format or _common_format(paths)
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
-    if features is not None and format == "svmlight":
+    if features is not None and FORMATS[format].kind == "rows":
         raise ValueError(
-            "features= is for examples that are read one at a time, and those of svmlight are rows of numbers"
+            f"features= is for examples that are read one at a time, and those of {format} are rows of numbers"
         )
     n = len(paths) if n_shards is None else n_shards
     if not 1 <= n <= len(paths):

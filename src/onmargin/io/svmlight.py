@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -12,10 +12,24 @@ from onmargin._core.files.checksum import add_words
 from onmargin._core.files.svmlight import Parser
 from onmargin.io._reader import Reader, byte_reader
 from onmargin.io._source import Place, RecordError, Source
+from onmargin.io.format import (
+    FileProfile,
+    Format,
+    Head,
+    LabelNumbers,
+    Options,
+    Recipe,
+    UnwritableError,
+    Write,
+    named_values,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse
 
+# A decimal number, and a line; nothing in them is tried twice, so that the time is linear in the length of a line.
+NUMBER = r"[-+]?+(?>\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?+\d++)?+"
+_LINE = rf"#|(?:{NUMBER}(?:,{NUMBER})*+(?=[\s#]|$))?+\s*+(?:qid:\d++\s++)?+(?:\d++:{NUMBER}(?:\s++|$))*+(?:#|$)"
 _END_OF_LINE = re.compile(rb"\r\n|\n|\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LARGE = 1 << 24  # bytes of a block that is read as one piece
@@ -225,7 +239,7 @@ def read_rows(
         at.record = 1
 
         def collected() -> Iterator[tuple[SparseRows, Any, NDArray[np.int64] | None]]:
-            labels, label_ends, indptr, indices, values, qid, n_lines = parser.take()
+            labels, label_ends, indptr, indices, values, qid, n_lines = parser.take_rows()
             n_rows = len(indptr) - 1
             at.record = (at.record or 0) + n_rows
             at.line += n_lines
@@ -304,3 +318,60 @@ def _end_of_lines(text: bytearray, used: int) -> int:
 def _label_sets(labels: NDArray[np.float64], ends: NDArray[np.int32]) -> list[tuple[int, ...]]:
     whole = labels.astype(np.int64).tolist()
     return [tuple(whole[start:stop]) for start, stop in pairwise(ends.tolist())]
+
+
+class Svmlight(Format):
+    """SVMlight and LIBSVM text."""
+
+    name = "svmlight"
+    kind = "rows"
+    options = frozenset({"zero_based"})
+    numbers_labels = numbers_features = True
+
+    def matches(self, head: Head) -> bool:
+        return head.mostly(_LINE) and any(":" in line for line in head.filled)
+
+    def profile(self, path: str, recipe: Recipe, given: Options) -> FileProfile:
+        bits = given.get("hash")
+        several = given.get("multilabel") or re.match(r"\S+,", Head(path).first) is not None
+        dialect = {
+            "zero_based": bool(given.get("zero_based")),
+            "multilabel": bool(several),
+            "dtype": given.get("dtype") or "float32",
+            "hashed": bits is not None,
+            "n_features": None if bits is None else 2**bits,
+        }
+        return FileProfile(recipe.with_dialect(**dialect))
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        # Rows without labels are read as multilabel rows, which may have any number of labels.
+        several = recipe.dialect["multilabel"] or not labeled
+        return read_rows(source, **{**recipe.dialect, "multilabel": several})
+
+    def has_labels(self, path: str, recipe: Recipe) -> bool:
+        return re.match(r"\s|\d+:", Head(path).first) is None
+
+    def writer(self, out: IO[str], names: IO[str] | None, labels: LabelNumbers) -> Write:
+        """Return a writer; features are numbered in order of first occurrence, unless they are numbers."""
+        numbers: dict[str, int] = {}
+
+        def number(name: str) -> int:
+            if names is None:
+                if not (name.isascii() and name.isdigit()) or int(name) < 1:
+                    raise UnwritableError(
+                        f"features are numbered in svmlight, and {name!r} has a name: keep them with --names FILE"
+                    )
+                return int(name)
+            if name not in numbers:
+                numbers[name] = len(numbers) + 1
+                names.write(f"{name}\n")
+            return numbers[name]
+
+        def write(x: Any, y: Any, weight: float) -> None:
+            if weight != 1.0:
+                raise UnwritableError("svmlight has no weights")
+            pairs = sorted((number(name), value) for name, value in named_values(x).items())
+            label = "0" if y is None else labels.text(y)
+            out.write(" ".join([label, *(f"{k}:{value!r}" for k, value in pairs)]) + "\n")
+
+        return write

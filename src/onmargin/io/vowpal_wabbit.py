@@ -2,10 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import IO, Any
 
 from onmargin.io._fields import check_weight
 from onmargin.io._reader import Reader, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
+from onmargin.io.format import Format, Head, LabelNumbers, Recipe, Write, named_values
+from onmargin.io.svmlight import NUMBER
+
+_LINE = rf"(?:{NUMBER}(?:\s+{NUMBER}){{0,2}}\s++(?:'?+[^\s|]*+\s*+)|'[^\s|]*+\s*+)?\|(?:[^|]|$)"
+# Whitespace, colons and bars are separators and cannot be escaped.
+_ESCAPES = {ord(c): "_" for c in " \t\n\r:|"}
 
 
 def read_vw(path: Source) -> Reader[Record]:
@@ -89,3 +96,28 @@ def _named(word: str) -> tuple[str, float]:
     if not name:
         raise RecordError(f"there is no name before the value in {word!r}")
     return name, parse_number(value, f"the value of {name!r}")
+
+
+class VowpalWabbit(Format):
+    """Vowpal Wabbit's text format."""
+
+    name = "vw"
+    numbers_labels = True
+
+    def matches(self, head: Head) -> bool:
+        return head.mostly(_LINE)
+
+    def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
+        return read_vw(source)
+
+    def writer(self, out: IO[str], names: IO[str] | None, labels: LabelNumbers) -> Write:
+        def write(x: Any, y: Any, weight: float) -> None:
+            features: dict[str, float] = {}
+            for name, value in named_values(x).items():
+                word = name.translate(_ESCAPES)
+                features[word] = features.get(word, 0.0) + value
+            label = "" if y is None else labels.text(y)
+            head = f"{label} {weight!r}" if label and weight != 1.0 else label
+            out.write(f"{head} | {' '.join(f'{name}:{value!r}' for name, value in features.items())}\n".lstrip())
+
+        return write

@@ -4,15 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Regression
 from onmargin.models import experts
 from onmargin.models import options as shared
-from onmargin.models.columns import Places, class_columns
 from onmargin.models.experts import Ensemble, Experts, class_tasks, same_task
 from onmargin.models.linear import weights
 from onmargin.models.plan import Plan
@@ -32,16 +28,6 @@ def _choices(known: Experts) -> dict[tuple[str, bool, bool], Experts]:
 
 CLASSIFIERS = _choices(experts.CLASSIFIERS)
 REGRESSORS = _choices(experts.REGRESSORS)
-
-
-def _columns(places: Places, n_classes: int) -> NDArray[np.float64] | None:
-    """Return the columns of all classes, as `class_columns` does.
-
-    A single class was learned as the first of two: its column changes sign if it becomes the second.
-    """
-    if n_classes == 2 and list(places) == [1]:
-        return np.array([[-1.0]])
-    return class_columns(places, n_classes)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -95,7 +81,6 @@ class AutoClassifierOptions:
                 retirable=True,
                 sleeping=self.sleeping,
             ),
-            columns=_columns,
             calibrated=True,
             fixed={"experts": self.experts, "drift": self.drift},
         )

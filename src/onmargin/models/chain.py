@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -22,14 +22,15 @@ from onmargin._core.tasks.task import Task
 from onmargin.learner import Offsets, Vector
 from onmargin.models import compatible
 from onmargin.models import options as shared
-from onmargin.models.columns import Places, intercept_value, label_columns
+from onmargin.models.columns import intercept_value, label_columns
 from onmargin.models.compatible import several
 from onmargin.models.costs import token_cost
 from onmargin.models.ensemble import Kind, grid, names_of
 from onmargin.models.expert_results import ExpertResults, read_results
-from onmargin.models.experts import Ensemble, Expert, Experts, same_task
+from onmargin.models.experts import Ensemble, Expert, Experts, Weights, same_task
+from onmargin.models.labels import Labels
 from onmargin.models.options import option
-from onmargin.models.plan import Labels, Model, Plan, Shape
+from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Character, Number, Numbers, Strings, Word
 from onmargin.models.updates import RIVALS, projection
 
@@ -100,7 +101,7 @@ class TaggerOptions:
         values = grid(self.C)
         C: Any = 1.0 if several(self.C) else self.C
         named = zip(names_of(values), values, strict=True)
-        experts = tuple(Expert(name, Paths, "", projection(value, self.loss)) for name, value in named)
+        experts = tuple(Expert(name, Weights(Paths), "", projection(value, self.loss)) for name, value in named)
         ensemble = Ensemble(
             Experts(experts, experts),
             same_task,
@@ -118,7 +119,7 @@ class TaggerOptions:
         )
 
 
-def _labeling(options: TaggerOptions, labels: Labels) -> Task:
+def _labeling(options: TaggerOptions, labels: Sequence[Any]) -> Task:
     return Labeling(
         token_cost(options.label_cost, list(labels)),
         squared=options.cost == "squared_hamming",
@@ -191,11 +192,13 @@ class Chain:
         chain: Paths = self.geometry if combined is None else self.geometry.leaves()[combined.leader]
         return chain
 
-    def meet(self, places: Places, n_labels: int) -> None:
-        """Make room for `n_labels` labels, of which those known so far go to `places`; new ones weigh nothing."""
-        mixing = label_columns(places, n_labels, calibrated=False)
+    def add_labels(self, new: Iterable[Any]) -> None:
+        """Add labels, with weights of zero."""
+        labels, places = self.model.labels.with_new(new)
+        mixing = label_columns(places, len(labels), calibrated=False)
         if mixing is not None:
             self.model.learner.geometry = self.geometry.grown(mixing)
+            self.model.labels = labels
 
     def hide(self, labels: Sequence[int]) -> None:
         """Keep paths away from these labels, which have learned nothing yet: they score minus infinity."""
@@ -209,9 +212,14 @@ class Chain:
         for chain in [self.geometry] if self.combined is None else self.geometry.leaves():
             chain.intercept[list(labels)] = value
 
-    def keep(self, labels: Sequence[int], n_labels: int) -> None:
-        """Keep weights only for these of `n_labels` labels."""
-        self.model.learner.geometry = self.geometry.recombined(np.eye(n_labels)[list(labels)])
+    def drop_labels(self, dropped: frozenset[Any]) -> None:
+        """Remove labels and their weights; without labels, the weights stay."""
+        labels = self.model.labels
+        left = [label for label in labels.known if label not in dropped]
+        if left:
+            places = [labels.code_of(label) for label in left]
+            self.model.learner.geometry = self.geometry.recombined(np.eye(len(labels))[places])
+        self.model.labels = Labels(np.array(left))
 
     def make_room(self, n_features: int) -> None:
         """Grow the weights to this many features, with some room for more."""

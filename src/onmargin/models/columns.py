@@ -1,7 +1,6 @@
 """Columns of weights: one per class or label, their intercepts, and how new ones are added."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from math import nan
 from typing import Any
 
@@ -43,12 +42,3 @@ def label_columns(places: Places, n_labels: int, *, calibrated: bool) -> NDArray
     if calibrated:
         mixed[-1, -1] = 1
     return mixed
-
-
-def check_known(labels: Any) -> list[Any]:
-    """Return labels as a file may hold them; they must be sorted, each named once."""
-    if isinstance(labels, np.ndarray) and labels.ndim == 1:
-        labels = labels.tolist()
-    if not isinstance(labels, list) or not all(a < b for a, b in pairwise(labels)):
-        raise ValueError(f"labels must be sorted, each named once; got {labels!r:.200}")
-    return labels

@@ -61,6 +61,7 @@ FINITE_C = Choice("C", "a finite C", lambda value: several(value) or value < inf
 A_KERNEL = Choice("kernel", "a kernel", lambda value: value is not None)
 A_MAX_RADIUS = Choice("max_radius", "a number for max_radius", lambda value: value is not None)
 BOTH_AVERAGES = equal("average", "best")
+A_QUANTILE = Choice("quantile", "a quantile other than 0.5", lambda value: value != 0.5)
 AN_INTERCEPT = Choice("fit_intercept", "fit_intercept", bool)
 PLAIN_WEIGHTS = Choice("geometry", "geometry='euclidean'", lambda value: value not in {"entropic", "pnorm"})
 # Updates that ignore `margin`: fixed steps on mistakes only, and MIRA, whose margin is 1 / C.
@@ -170,6 +171,12 @@ TABLE = (
         (equal("geometry", "entropic", "pnorm"), equal("loss", "epsilon_insensitive")),
         "plain steps are exact without a search, and the search is for capped steps",
     ),
+    Requirement(
+        equal("loss", "quantile"),
+        (ONE_C, other_than("average", "best"), off("line_search")),
+        "upward and downward steps have different limits, as those of one model with capped steps",
+    ),
+    Requirement(A_QUANTILE, (equal("loss", "quantile"),), "other losses are those of no quantile"),
     Requirement(
         AN_INTERCEPT,
         (PLAIN_WEIGHTS,),

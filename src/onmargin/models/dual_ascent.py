@@ -127,7 +127,7 @@ class DualAscentRegressorOptions:
         )
 
 
-class Ascent(Step):
+class Ascent(Step):  # type: ignore[misc]
     """Settings of dual ascent over a window; a `WindowLearner` creates the compiled step for its rows.
 
     Parameters
@@ -185,8 +185,11 @@ class KeptExamples(Part):
     def recombined(self, mixing: NDArray[np.float64]) -> KeptExamples:
         """Return the examples for columns that are combinations of those there were, so that sums stay what they are.
 
-        The one variable of an example of two classes becomes that of the other class as its rival.
+        The one variable of an example of two classes becomes that of the other class as its rival. It stays if the two
+        classes change places.
         """
+        if len(mixing) == 1:
+            return replace(self, target=-self.target, scores=-self.scores)
         alpha = np.zeros((len(self.target), len(mixing)))
         places = mixing.argmax(axis=0)
         if mixing.shape[1] == 1:
@@ -351,7 +354,7 @@ class WindowLearner(Learner[Any]):
         places = np.arange(sight.now, sight.rows.n_rows)
         # Rounds update these variables in place, so they stay consistent with the weights after an interrupt.
         self._sight = sight, step.window, self._totals.rounds + len(places)
-        self.play_by(windowed, sight.rows, target, weight, places, interruptible=interruptible)
+        self.learn_by(windowed, sight.rows, target, weight, places, interruptible=interruptible)
 
     def _effort(self) -> int:
         return sweeping(self._kept, self.step)

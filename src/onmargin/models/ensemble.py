@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometries.changed import Changed
 from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.ferns import Ferns
 from onmargin._core.geometries.forest import Forest
@@ -16,6 +15,7 @@ from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.neighbors import Neighbors
 from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
+from onmargin._core.geometries.transformed import Transformed
 from onmargin._core.several.geometries import SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
 from onmargin._core.several.tasks import ExpertVote
@@ -107,7 +107,7 @@ class Member(NamedTuple):
     place: int
     leaf: Any
     columns: slice
-    before: tuple[Changed, ...] = ()
+    before: tuple[Transformed, ...] = ()
 
     @property
     def curved(self) -> bool:
@@ -143,10 +143,10 @@ def find_members(geometry: Geometry, width: int) -> list[Member]:
     """Return the models of a geometry, in the order of their scores."""
     found: list[Member] = []
     place = 0
-    waiting: list[tuple[Any, tuple[Changed, ...]]] = list(zip(reversed(geometry.leaves()), repeat(())))
+    waiting: list[tuple[Any, tuple[Transformed, ...]]] = list(zip(reversed(geometry.leaves()), repeat(())))
     while waiting:
         leaf, before = waiting.pop()
-        if isinstance(leaf, Changed):
+        if isinstance(leaf, Transformed):
             waiting += zip(reversed(leaf.inner.leaves()), repeat((*before, leaf)))
             continue
         if isinstance(leaf, WithAverage):
@@ -169,7 +169,7 @@ def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> G
     """Return the same models with combined columns."""
     made: list[Geometry] = []
     for leaf in geometry.leaves():
-        if isinstance(leaf, Changed):
+        if isinstance(leaf, Transformed):
             made.append(leaf.alike(recombined(leaf.inner, width, mixing)))
         elif isinstance(leaf, WithAverage):
             made.append(leaf.recombined(mixing))
@@ -259,9 +259,9 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
         chosen["ranks"] = state["ranks"][[*kept, -3, -2, -1]]
     if "odds" in state:
         chosen |= {"odds": state["odds"][:, kept], "lines": state["lines"][:, kept]}
-    if "naps" in state:
-        chosen["naps"] = state["naps"][:, kept]
-        chosen["naps"][2:6] = 0  # all are awake, because the leader may have been removed
+    if "sleep_counts" in state:
+        chosen["sleep_counts"] = state["sleep_counts"][:, kept]
+        chosen["sleep_counts"][2:6] = 0  # all are awake, because the leader may have been removed
     left.__setstate__(state | chosen)
     learner.geometry, learner.task = geometry, left
     return kept
@@ -286,7 +286,7 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
     """Return the geometries of the kept models, given one flag per model."""
     made: list[Any] = []
     for leaf in geometry.leaves():
-        if isinstance(leaf, Changed):
+        if isinstance(leaf, Transformed):
             if inner := _chosen(leaf.inner, width, stays):
                 made.append(leaf.alike(_joined(inner, width)))
         elif isinstance(leaf, PackedColumns):

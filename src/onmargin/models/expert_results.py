@@ -194,7 +194,7 @@ def read_results(learner: Learner[Any], names: list[str], forgets: Sequence[bool
             weights, intercepts = (None, None) if model.curved else model.plain(*mean)
             coef.append(weights)
             intercept.append(None if intercepts is None else intercepts + task.offset)
-    charged, slept = task.naps.copy()
+    charged, slept = task.sleep_counts.copy()
     return ExpertResults(
         names,
         mistakes,

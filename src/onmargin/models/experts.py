@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 from math import inf
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from onmargin._core.geometries.as_double import AsDouble
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.ferns import Ferns
@@ -19,7 +20,6 @@ from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.neighbors import Neighbors
 from onmargin._core.geometries.ridge import Ridge
 from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
-from onmargin._core.geometries.widened import Widened
 from onmargin._core.several.steps import Projections, Steps
 from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Residual, Step
 from onmargin._core.tasks.task import Binary, Indicators, OneVsRest, Softmax, Task
@@ -33,8 +33,8 @@ FERNS = 100
 KEPT_ROWS = 1024
 # Rows that trees are grown from, and nodes of all trees (see geometries/forest.pyx).
 FOREST_ROWS, FOREST_NODES = 4096, 24 * 1024
-# Largest number of features with curved experts: each feature enters every random feature.
-MOST_CURVED = 300
+# Largest number of features with nonlinear experts: each feature enters every random feature.
+MOST_NONLINEAR = 300
 # Largest number of features for which an expert keeps a matrix of features by features.
 MOST_CORRELATED = 64
 # The normal quantile of 0.9, statistics.NormalDist().inv_cdf(0.9): the confidence that SCW requires of its margins.
@@ -43,69 +43,123 @@ _SURE = 1.2815515655446008
 MOST_OF_TABLE = 4096
 
 
-class Expert(NamedTuple):
-    """An expert: its name, the kind of its weights, the name of its task, and its step.
+@dataclass(frozen=True)
+class Weights:
+    """How the weights of an expert are made, and what is true of them.
 
-    It may learn from standardized rows, from random Fourier features of these, with gamma = `curve` / n_features, and
-    from the cells of random ferns with `tests` tests each, ask the nearest `neighbors`, or grow a `forest`. An averaged
-    expert learns nothing: it averages the weights of the one before it. A level learns only from targets. An expert is
-    left out if rows have more than `most_features`, and dropped when records have more names.
+    Parameters
+    ----------
+    kind : callable
+        The constructor of the geometry, such as `Adaptive`.
     """
 
-    name: str
     kind: Kind
+
+    nonlinear: ClassVar[bool] = False  # whether they are not weights of the features of the rows
+    level: ClassVar[bool] = False  # whether they learn from targets alone
+    averaged: ClassVar[bool] = False  # whether they are the averages of the expert before, and learn nothing
+    by_distance: ClassVar[bool] = False  # whether they depend on the distances between rows
+    by_entries: ClassVar[bool] = False  # whether the constructor takes the number of entries of records
+    most_features: ClassVar[float] = inf  # the largest number of features with which the expert takes part
+
+    def size(self, n_features: int) -> int:
+        """Return how many numbers are kept beyond the weights of features."""
+        return 0
+
+
+class Average(Weights):
+    """The averages of the weights of the expert before."""
+
+    averaged = True
+
+
+class Correlated(Weights):
+    """Weights with a number per pair of features."""
+
+    most_features = MOST_CORRELATED
+
+    def size(self, n_features: int) -> int:
+        return n_features**2
+
+
+class Level(Weights):
+    """A level, whatever the rows are."""
+
+    level = True
+
+
+class Nonlinear(Weights):
+    """Weights of other features than those of the rows."""
+
+    nonlinear = True
+    most_features = MOST_NONLINEAR
+
+
+class OnWaves(Nonlinear):
+    """Weights of random Fourier features."""
+
+    by_distance = by_entries = True
+
+    def size(self, n_features: int) -> int:
+        return WAVES * (WAVES + n_features)
+
+
+@dataclass(frozen=True)
+class OnFerns(Nonlinear):
+    """Weights of the cells of random ferns with `tests` tests each."""
+
+    tests: int = 1
+
+    def size(self, n_features: int) -> int:
+        return 2 * FERNS << self.tests
+
+
+class NearestRows(Nonlinear):
+    """The rows learned last, among which the nearest neighbors are sought."""
+
+    by_distance = True
+
+    def size(self, n_features: int) -> int:
+        return KEPT_ROWS * (n_features // 2 + 2)
+
+
+class Trees(Nonlinear):
+    """The rows learned last, and the nodes of the trees that are grown from them."""
+
+    def size(self, n_features: int) -> int:
+        return FOREST_ROWS * (n_features // 2 + 3) + 4 * FOREST_NODES
+
+
+class Expert(NamedTuple):
+    """An expert: its name, the recipe of its weights, the name of its task, and its step."""
+
+    name: str
+    weights: Weights
     task: str
     step: Step
-    standardized: bool = False
-    averaged: bool = False
-    nonlinear: bool = False
-    curve: float = 0.0
-    tests: int = 0
-    neighbors: bool = False
-    forest: bool = False
-    most_features: float = inf
-    level: bool = False
+    standardized: bool = False  # whether it learns from standardized rows
     forgets: bool = False  # whether it discounts earlier examples, to follow drift
 
     @property
+    @lru_cache(maxsize=256)  # noqa: B019  # asked of every expert for each new name or label
     def max_names(self) -> float:
-        """The largest number of names of records with which it takes part."""
-        return min(self.most_features, MOST_OF_TABLE) if self.standardized else self.most_features
-
-    def matrix_size(self, n_features: int) -> int:
-        """Return how many numbers are kept beyond the weights of features.
-
-        They are for pairs of features or of waves, the waves, for the cells of ferns, per column, for the rows that
-        neighbors are sought among, and for those that trees are grown from, and their nodes.
-        """
-        if self.curve:
-            return WAVES * (WAVES + n_features)
-        if self.tests:
-            return 2 * FERNS << self.tests
-        if self.neighbors:
-            return KEPT_ROWS * (n_features // 2 + 2)
-        if self.forest:
-            return FOREST_ROWS * (n_features // 2 + 3) + 4 * FOREST_NODES
-        return n_features**2 if self.most_features == MOST_CORRELATED else 0
+        """The largest number of names of records with which it takes part; it is dropped when there are more."""
+        most = self.weights.most_features
+        return min(most, MOST_OF_TABLE) if self.standardized else most
 
     def on_standardized(self) -> "Expert":
         return self._replace(name=f"{self.name}, standardized", standardized=True)
 
     def on_waves(self, curve: float) -> "Expert":
-        name = f"{self.name}, curved {curve:g}"
-        kind = partial(_on_waves, self.kind, curve)
-        return self._nonlinear(name, kind)._replace(standardized=True, curve=curve)
+        weights = OnWaves(partial(_on_waves, self.weights.kind, curve))
+        return self._replace(name=f"{self.name}, curved {curve:g}", weights=weights, standardized=True)
 
     def on_ferns(self, tests: int) -> "Expert":
-        name = f"{self.name}, ferns of {tests} tests"
-        kind = partial(_on_ferns, self.kind, tests)
-        return self._nonlinear(name, kind)._replace(standardized=True, tests=tests)
-
-    def _nonlinear(self, name: str, kind: Kind) -> "Expert":
-        return self._replace(name=name, kind=kind, nonlinear=True, most_features=MOST_CURVED)
+        weights = OnFerns(partial(_on_ferns, self.weights.kind, tests), tests)
+        return self._replace(name=f"{self.name}, ferns of {tests} tests", weights=weights, standardized=True)
 
     def as_average(self) -> "Expert":
-        return self._replace(name=f"{self.name}, averaged", step=Step(), averaged=True)
+        return self._replace(name=f"{self.name}, averaged", weights=Average(self.weights.kind), step=Step())
 
 
 class Experts(NamedTuple):
@@ -119,13 +173,13 @@ class Experts(NamedTuple):
     table: tuple[Expert, ...] = ()
 
     def linear(self) -> "Experts":
-        return self._without(attrgetter("nonlinear"))
+        return self._without(attrgetter("weights.nonlinear"))
 
     def without_forgetting(self) -> "Experts":
         return self._without(attrgetter("forgets"))
 
     def without_levels(self) -> "Experts":
-        return self._without(attrgetter("level"))
+        return self._without(attrgetter("weights.level"))
 
     def _without(self, left_out: Callable[[Expert], Any]) -> "Experts":
         sparse, dense, table = (
@@ -165,47 +219,36 @@ def _level(kind: Kind, n_features: int, n_columns: int, dtype: Any, **settings: 
 
 _FORGETFUL = partial(Confidence, forgetting=0.1)
 
-_ADAPTIVE = Expert("adaptive", Adaptive, "margins", Projection(cap=10.0))
-_HINGE = Expert("adaptive, hinge descent", Adaptive, "margins", Constant(1.0))
+_ADAPTIVE = Expert("adaptive", Weights(Adaptive), "margins", Projection(cap=10.0))
+_HINGE = Expert("adaptive, hinge descent", Weights(Adaptive), "margins", Constant(1.0))
 _LOGISTIC, _FAST_LOGISTIC = (
-    Expert(f"adaptive, logistic descent, rate={rate:g}", GradientAdaptive, "probabilities", Proportional(rate))
+    Expert(f"adaptive, logistic descent, rate={rate:g}", Weights(GradientAdaptive), "probabilities", Proportional(rate))
     for rate in (0.3, 1.0)
 )
-_NORMALIZED = Expert("normalized", Normalized, "margins", Projection(cap=0.4))
-_PLAIN = Expert("PA-I, C=0.01", Euclidean, "margins", Projection(cap=0.01))
-_AROW = Expert("AROW", Confidence, "margins", Regularized(1.0))
-_CAUTIOUS_AROW = Expert("AROW, r=10", Confidence, "margins", Regularized(10.0))
+_NORMALIZED = Expert("normalized", Weights(Normalized), "margins", Projection(cap=0.4))
+_PLAIN = Expert("PA-I, C=0.01", Weights(Euclidean), "margins", Projection(cap=0.01))
+_AROW = Expert("AROW", Weights(Confidence), "margins", Regularized(1.0))
+_CAUTIOUS_AROW = Expert("AROW, r=10", Weights(Confidence), "margins", Regularized(10.0))
 _SCW, _EAGER_SCW = (
-    Expert(name, Confidence, "sure margins", Confident(C, _SURE)) for name, C in (("SCW", 0.1), ("SCW, C=1", 1.0))
+    Expert(name, Weights(Confidence), "sure margins", Confident(C, _SURE))
+    for name, C in (("SCW", 0.1), ("SCW, C=1", 1.0))
 )
-_TRACKER = Expert("AROW that forgets", _FORGETFUL, "margins", Regularized(0.01), forgets=True)
-_MILD_TRACKER = _TRACKER._replace(name="AROW that forgets little", kind=partial(Confidence, forgetting=0.01))
-_RIDGE = Expert("ridge", partial(_ridge, alpha=1.0), "indicators", Residual(), most_features=MOST_CORRELATED)
-_FREE_RIDGE = Expert("ridge", partial(Ridge, alpha=0.1), "indicators", Residual())
+_TRACKER = Expert("AROW that forgets", Weights(_FORGETFUL), "margins", Regularized(0.01), forgets=True)
+_MILD_TRACKER = _TRACKER._replace(
+    name="AROW that forgets little", weights=Weights(partial(Confidence, forgetting=0.01))
+)
+_RIDGE = Expert("ridge", Correlated(partial(_ridge, alpha=1.0)), "indicators", Residual())
+_FREE_RIDGE = Expert("ridge", Weights(partial(Ridge, alpha=0.1)), "indicators", Residual())
 # The class that was most frequent so far: where one is rare, few others make fewer mistakes.
-_MAJORITY = Expert("majority class", partial(_level, partial(Ridge, alpha=1.0)), "indicators", Residual(), level=True)
+_MAJORITY = Expert("majority class", Level(partial(_level, partial(Ridge, alpha=1.0))), "indicators", Residual())
+# Labels of an ordered stream may come in runs.
+_LAST_LABEL = Expert("last label", Level(partial(_level, Euclidean)), "indicators", Projection(), forgets=True)
+# It forgets all but the last rows.
 _NEIGHBORS = Expert(
-    "nearest neighbors",
-    _neighbors,
-    "indicators",
-    Residual(),
-    standardized=True,
-    nonlinear=True,
-    neighbors=True,
-    most_features=MOST_CURVED,
-    forgets=True,  # all but the last rows
+    "nearest neighbors", NearestRows(_neighbors), "indicators", Residual(), standardized=True, forgets=True
 )
 # On rows as they are: thresholds follow any scale, while means and deviations change as rows arrive.
-_FOREST = Expert(
-    "forest",
-    _forest,
-    "indicators",
-    Residual(),
-    nonlinear=True,
-    forest=True,
-    most_features=MOST_CURVED,
-    forgets=True,  # all but the last rows
-)
+_FOREST = Expert("forest", Trees(_forest), "indicators", Residual(), forgets=True)
 
 # Experts for sparse rows and for tables are in the order in which columns of different kinds are packed (see
 # several/packed.pyx); experts on standardized rows come last. Means of dense columns may be far from zero, which costs
@@ -222,6 +265,7 @@ CLASSIFIERS = Experts(
         _TRACKER,
         _MILD_TRACKER,
         _MAJORITY,
+        _LAST_LABEL,
     ),
     dense=(
         _ADAPTIVE,
@@ -230,6 +274,7 @@ CLASSIFIERS = Experts(
         _SCW,
         _TRACKER,
         _MAJORITY,
+        _LAST_LABEL,
         _FOREST,
         _PLAIN.on_standardized(),
         _HINGE.on_standardized(),
@@ -271,17 +316,19 @@ CLASSIFIERS = Experts(
     ),
 )
 
-_LAST = Expert("last value", partial(_level, Euclidean), "numbers", Projection(), level=True, forgets=True)
+_LAST = Expert("last value", Level(partial(_level, Euclidean)), "numbers", Projection(), forgets=True)
 # The first target, where it begins, counts as much as any other.
-_MEAN = Expert("running mean", partial(_level, Confidence), "numbers", Regularized(1.0), level=True)
+_MEAN = Expert("running mean", Level(partial(_level, Confidence)), "numbers", Regularized(1.0))
 # Its steps stay as large, however many examples it has seen.
-_PA = Expert("PA-II, C=0.5", Euclidean, "numbers", Projection(damping=1.0), forgets=True)
-_ADAPTIVE_PA = Expert("adaptive", Adaptive, "numbers", Projection(damping=1.0))
-_NORMALIZED_PA = Expert("normalized", Normalized, "numbers", Projection(damping=1.0))
-_FREE, _USUAL, _CAUTIOUS = (Expert(f"AROW, r={r:g}", Confidence, "numbers", Regularized(r)) for r in (0.01, 1.0, 10.0))
-_FOLLOWER = Expert("AROW that forgets", _FORGETFUL, "numbers", Regularized(0.1), forgets=True)
+_PA = Expert("PA-II, C=0.5", Weights(Euclidean), "numbers", Projection(damping=1.0), forgets=True)
+_ADAPTIVE_PA = Expert("adaptive", Weights(Adaptive), "numbers", Projection(damping=1.0))
+_NORMALIZED_PA = Expert("normalized", Weights(Normalized), "numbers", Projection(damping=1.0))
+_FREE, _USUAL, _CAUTIOUS = (
+    Expert(f"AROW, r={r:g}", Weights(Confidence), "numbers", Regularized(r)) for r in (0.01, 1.0, 10.0)
+)
+_FOLLOWER = Expert("AROW that forgets", Weights(_FORGETFUL), "numbers", Regularized(0.1), forgets=True)
 _RIDGE_TRACKER = _RIDGE._replace(
-    name="ridge that forgets", kind=partial(_ridge, alpha=1.0, forgetting=0.003), forgets=True
+    name="ridge that forgets", weights=Correlated(partial(_ridge, alpha=1.0, forgetting=0.003)), forgets=True
 )
 
 REGRESSORS = Experts(
@@ -331,13 +378,14 @@ def kinds_of(experts: Sequence[Expert], entries: int = 0) -> list[Kind]:
     plain: list[Kind] = []
     units: list[tuple[Kind, bool]] = []
     for expert, follower in zip(experts, [*experts[1:], None], strict=True):
-        if not expert.averaged:
-            averaged = follower is not None and follower.averaged
-            kind = partial(expert.kind, entries=entries) if expert.curve else expert.kind
+        if not expert.weights.averaged:
+            averaged = follower is not None and follower.weights.averaged
+            kind = expert.weights.kind
+            kind = partial(kind, entries=entries) if expert.weights.by_entries else kind
             kind = partial(with_average, kind) if averaged else kind
             if expert.standardized:
                 # All categories must contribute the same to a distance between rows.
-                units.append((kind, bool(expert.curve or expert.neighbors)))
+                units.append((kind, expert.weights.by_distance))
             else:
                 plain.append(kind)
     return [*plain, partial(_on_standardized, units)] if units else plain
@@ -361,7 +409,7 @@ def _together(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometry:
     made: list[Geometry] = []
     for kind in kinds:
         one = kind(*sizes, **settings)
-        made.append(one if one.dtype == sizes[-1] else Widened(one))
+        made.append(one if one.dtype == sizes[-1] else AsDouble(one))
     return joined(packed_columns(made))
 
 
@@ -415,7 +463,7 @@ class Ensemble:
 
     def for_dense(self, n_features: int) -> tuple[Expert, ...]:
         """Return the experts for dense rows with this number of features."""
-        return tuple([expert for expert in self.experts.dense if n_features <= expert.most_features])
+        return tuple([expert for expert in self.experts.dense if n_features <= expert.weights.most_features])
 
     def for_records(self, n_names: int) -> tuple[Expert, ...]:
         """Return the experts for records of a table with this number of names."""

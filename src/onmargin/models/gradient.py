@@ -25,11 +25,12 @@ class Rate:
 
     if TYPE_CHECKING:
         _model: Any
+        _begun: bool
 
     @property
     def rate_(self) -> float:
         """The learning rate in use."""
-        if "_model" not in vars(self):
+        if not self._begun:
             raise AttributeError(f"this {type(self).__name__} has not learned anything yet, and so has no rate_")
         return float(self._model.learner.step.rate)
 

@@ -46,7 +46,7 @@ class Features(Protocol):
         ...
 
     def learn(self, learner: Learner[Euclidean], right: Any, wrong: Any, target: Vector, weight: Vector | None) -> None:
-        """Play one round whose row is `right` minus `wrong`."""
+        """Run one round whose row is `right` minus `wrong`."""
         ...
 
     def learning(self, geometry: Euclidean) -> Any:
@@ -177,6 +177,8 @@ class Named(Part):
         self.places = {name: place for place, name in enumerate(names)}
         if len(self.places) < len(names):
             raise ValueError("names must be unique")
+        if not np.isfinite(state["weights"]).all():
+            raise ValueError("weights of features must be finite")
         self.weights = NamedWeights(zip(names, state["weights"].tolist(), strict=True))
 
     @property

@@ -60,7 +60,7 @@ class KernelLearner(Learner[Expansion]):
         state = {"totals": self._totals, "first": self.first, "received": self._received}
         return type(self), (self.task, self.step, self.geometry, self.kernel, self.supports), state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:  # type: ignore[override]
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self._totals, self.first, self._received = state["totals"], state["first"], state["received"]
 
     def check(self) -> None:
@@ -126,7 +126,7 @@ class KernelLearner(Learner[Expansion]):
             for start in range(0, len(order), BLOCK):
                 part = order[start : start + BLOCK]
                 with TakingTurns(self), self._facing(X, part, self.first + X.first + part):
-                    self.play_by(self.step, X, y, weight, part, targets=targets, interruptible=interruptible)
+                    self.learn_by(self.step, X, y, weight, part, targets=targets, interruptible=interruptible)
 
     @contextmanager
     def _receiving(self, rows: int) -> Iterator[None]:
@@ -139,12 +139,12 @@ class KernelLearner(Learner[Expansion]):
                 "kernel='precomputed' holds the kernel values of one matrix of rows, which was learned already: to "
                 "learn on, begin with clone(model).fit and the values of all rows, or give the kernel as a function"
             )
-        before, played = self._received, self._totals.rounds
+        before, rounds = self._received, self._totals.rounds
         try:
             self._received = rows
             yield
         except BaseException:
-            if self._totals.rounds == played:
+            if self._totals.rounds == rounds:
                 self._received = before
             raise
 
@@ -161,7 +161,7 @@ class KernelLearner(Learner[Expansion]):
         received: int,
         interruptible: bool = False,
     ) -> None:
-        """Play one round for each row from `now` on, by a step that returns to the last `window` of them.
+        """Run one round for each row from `now` on, by a step that returns to the last `window` of them.
 
         `keys` are their places in the stream of all rows.
         """
@@ -173,14 +173,14 @@ class KernelLearner(Learner[Expansion]):
                 part = np.arange(now, stop)
                 rows, before = np.arange(first, stop), now - first
                 with TakingTurns(self), self._facing(X, rows, keys[first:stop], before=before, by_values=True):
-                    self.play_by(step, X, y, weight, part, interruptible=interruptible)
+                    self.learn_by(step, X, y, weight, part, interruptible=interruptible)
                 now = stop
 
     @contextmanager
     def _facing(
         self, X: Rows, part: Offsets, keys: Offsets, before: int = 0, *, by_values: bool = False
     ) -> Iterator[None]:
-        """Within the block, rounds with these rows may be played; supports are kept. The first are earlier rows.
+        """Within the block, rounds with these rows may run; supports are kept. The first are earlier rows.
 
         If a step moves along several rows in each round, it is faster `by_values`: to compute scores in each round.
         """
@@ -277,9 +277,9 @@ class KernelLearner(Learner[Expansion]):
             )
         return values
 
-    def plant(self, row: Matrix, key: int) -> None:
+    def set_center(self, row: Matrix, key: int) -> None:
         """Set the center of an untrained ball to this row."""
-        self.geometry.plant(key, float(self._diagonal(row)[0]))  # type: ignore[attr-defined]
+        self.geometry.set_center(key, float(self._diagonal(row)[0]))
         self.supports.append(self.supports.as_these(row))
         self._received = max(self._received, key + 1)
 

@@ -7,7 +7,7 @@ from onmargin._core.geometries.diagonal import Adaptive, Diagonal, Normalized
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin.models.columns import intercept_value
 from onmargin.models.ensemble import Kind, averaging, grid
-from onmargin.models.experts import Ensemble, Expert, Experts, same_task
+from onmargin.models.experts import Ensemble, Expert, Experts, Weights, same_task
 from onmargin.models.plan import Shape
 from onmargin.models.updates import projection
 
@@ -33,11 +33,11 @@ def weights(options: Any, kind: Kind) -> Callable[[Shape, Kind | None, int], Geo
 def alternatives(options: Any, kind: Kind, step: Any, *, by_loss: bool) -> Ensemble | None:
     """Return the models of several values of C, or of current and averaged weights; None if there is one model."""
     if options.average == "best":
-        current = Expert("current", kind, "", step)
+        current = Expert("current", Weights(kind), "", step)
         experts: tuple[Expert, ...] = (current, current.as_average()._replace(name="averaged"))
     else:
         values = grid(getattr(options, "C", 1.0))
-        experts = tuple(Expert(f"C={C:g}", kind, "", projection(C, options.loss)) for C in values)
+        experts = tuple(Expert(f"C={C:g}", Weights(kind), "", projection(C, options.loss)) for C in values)
     hedge = getattr(options, "combine", "leader") == "hedge"
     units = _units(options, kind) if isinstance(getattr(options, "C", 1.0), str) else None
     return (

@@ -15,7 +15,7 @@ from onmargin.models.compatible import TRIALS
 from onmargin.models.ensemble import Kind, averaging
 from onmargin.models.options import option, optional
 from onmargin.models.plan import Plan, Shape
-from onmargin.models.rules import Labels, Number, Word
+from onmargin.models.rules import DistinctLabels, Number, Word
 from onmargin.models.updates import TRIALS as UPDATES
 
 Rank = str | int | float
@@ -42,7 +42,7 @@ class OrdinalRegressorOptions:
 
     round_of: ClassVar[str] = TRIALS  # updates of thresholds
 
-    ranks: Sequence[Rank] | None = optional(None, Labels())
+    ranks: Sequence[Rank] | None = optional(None, DistinctLabels())
     C: float = option(1.0, Number(0, above=True))
     update: str = option("max", Word(*UPDATES))
     average: bool | int = shared.average()

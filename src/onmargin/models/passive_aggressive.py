@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from onmargin._core.tasks.task import CostSensitive, Regression, Task
+from onmargin._core.steps.simultaneous import Largest
+from onmargin._core.tasks.task import CostSensitive, Quantile, Regression, Task
 from onmargin.models import options as shared
 from onmargin.models.columns import class_columns
 from onmargin.models.compatible import several
 from onmargin.models.costs import check_cost
+from onmargin.models.labels import UNNAMED
 from onmargin.models.links import norm
 from onmargin.models.options import option, optional
-from onmargin.models.plan import Labels, Plan
+from onmargin.models.plan import Plan
 from onmargin.models.rules import CLASS_MARGINS, FLAG, Number, Numbers, Word
 from onmargin.models.updates import RIVALS, class_margins, class_task, projection
 from onmargin.models.weights import budget, budget_policy, coef0, degree, gamma, geometry, kernel, space
@@ -129,10 +131,15 @@ class RegressorOptions:
         from 0.001 to 10 in units of 1 / M, where M is the mean of ‖x‖² over the rows so far, or its counterpart in
         another `geometry`. With ``loss="epsilon_insensitive"`` the unit is D / M, where D is the deviation of the
         targets so far.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        "epsilon_insensitive" gives PA-I, "squared_epsilon_insensitive" gives PA-II.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "quantile"}, default="epsilon_insensitive"
+        "epsilon_insensitive" gives PA-I, "squared_epsilon_insensitive" gives PA-II. "quantile" is the pinball loss: a
+        prediction that is too low costs `quantile` times its distance from the tube, one that is too high costs
+        ``1 - quantile`` times its distance.
     epsilon : float, default=0.1
         Half the width of the tube around the target; predictions inside it have no loss. At least 0.
+    quantile : float, default=0.5
+        With ``loss="quantile"``, the quantile to predict, between 0 and 1. Steps are at most C times it upward, and C
+        times ``1 - quantile`` downward.
     geometry : {"euclidean", "entropic", "pnorm", "adaptive", "normalized"}, default="euclidean"
         If "entropic", the weights are on the simplex (at least 0, summing to 1) and updates are multiplicative. Useful
         where few of very many features matter; it has no intercept and no averaging. "pnorm" lies between "euclidean"
@@ -152,8 +159,9 @@ class RegressorOptions:
     """
 
     C: float | ArrayLike | str = aggressiveness()
-    loss: str = option("epsilon_insensitive", Word("epsilon_insensitive", "squared_epsilon_insensitive"))
+    loss: str = option("epsilon_insensitive", Word("epsilon_insensitive", "squared_epsilon_insensitive", "quantile"))
     epsilon: float = option(0.1, Number(0))
+    quantile: float = option(0.5, Number(0, 1, above=True, below=True))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
     average: bool | int | str = shared.average_or_best("losses")
@@ -170,13 +178,17 @@ class RegressorOptions:
 
     def plan(self) -> Plan:
         """Return the learning plan of these options."""
+        tilted = self.loss == "quantile"
+        step = Largest(float(self.C)) if tilted else projection(_first(self.C), self.loss)  # type: ignore[arg-type]
         return Plan(
-            task=lambda labels: Regression(self.epsilon),
-            **space(self, projection(_first(self.C), self.loss), by_loss=True),
+            task=lambda labels: Quantile(self.epsilon, self.quantile) if tilted else Regression(self.epsilon),
+            **space(self, step, by_loss=True),
         )
 
 
-def _class_task(options: ClassifierOptions, labels: Labels, margin: float) -> Task:
+def _class_task(options: ClassifierOptions, labels: Sequence[Any], margin: float) -> Task:
+    if options.cost is not None and UNNAMED in labels:  # what it costs is not known
+        return class_task(1, update=options.update, strategy=options.strategy, margin=margin)
     if options.cost is not None and len(labels) >= 2:
         return CostSensitive(check_cost(options.cost, labels), options.cost_update == "max_loss")
     margin = 1 / options.C if options.update == "mira" else margin  # type: ignore[operator,assignment]

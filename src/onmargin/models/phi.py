@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from onmargin._checks import check_classes, check_labels, check_sparse
 from onmargin._parts import Part
 from onmargin.learner import Offsets
-from onmargin.models.columns import check_known
 from onmargin.models.label_sets import LabelSets
+from onmargin.models.labels import check_sorted
 
 # Rows, the offset of each example, and the row of each label within its example, ascending in each example.
 Portion = tuple[Any, Offsets, Offsets]
@@ -58,7 +58,7 @@ class Phi(Protocol):
         ...
 
 
-class Transformed(Part):
+class TransformerPhi(Part):
     """Features from a transformer that learns, such as onmargin.features.ClassTermFeatures."""
 
     def __init__(self, transformer: Any) -> None:
@@ -77,7 +77,7 @@ class Transformed(Part):
     def check(self, phi: Any) -> None:
         if type(self.transformer) is not type(phi) or not hasattr(phi, "learn_transform"):
             raise ValueError(f"features are made by a {type(self.transformer).__name__}, which phi is not")
-        check_known(self.classes)
+        check_sorted(self.classes)
 
     @property
     def classes(self) -> NDArray[Any]:

@@ -1,6 +1,6 @@
 """Plans and models: a plan describes how options learn, and a model carries it out, independent of the interface."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,9 +34,9 @@ from onmargin.models.expert_results import (
     read_results,
 )
 from onmargin.models.experts import Ensemble, Expert, kinds_of, steps_of
+from onmargin.models.labels import Labels
 from onmargin.models.rules import Number
 
-Labels = Sequence[Any] | NDArray[Any]
 # Rounds after which models with different C are expected to differ.
 ROUNDS_TO_DIFFER = 20
 # Rounds after which the first ones count as old.
@@ -74,7 +74,7 @@ def largest_entry(X: Any) -> float:
 class Plan:
     """The task, step, geometry and other parts that a set of options defines."""
 
-    task: Callable[[Labels], Task]  # the task, given the labels known so far
+    task: Callable[[Sequence[Any]], Task]  # the task, given the labels known so far
     step: Step  # the step; models side by side have their own
     weights: Callable[[Shape, Kind | None, int], Geometry]  # rows, kind (None: default), columns -> geometry
     ensemble: Ensemble | None = None  # models that learn side by side, and how they are combined
@@ -108,7 +108,7 @@ class Plan:
 
 
 class Model(Part):
-    """A trained or untrained model of a plan: it adds labels, plays rounds and predicts.
+    """A trained or untrained model of a plan: it adds labels, runs rounds and predicts.
 
     Parameters
     ----------
@@ -119,40 +119,55 @@ class Model(Part):
     fixed : dict or None, default=None
         The options that cannot change, as they were when training started. If None, those of the next plan
         are used.
+    labels : Labels or None, default=None
+        The labels known so far. If None, there are none.
     """
 
     plan: Plan
-    _experts: Sequence[Expert]  # the experts of the plan that take part
+    _experts: Sequence[Expert] = ()  # the experts of the plan that take part
+    max_names: int = maxsize  # the number of names up to which all of them do
     in_order = False  # whether it was last fitted to data in their order, not trained on a stream
     # The plan, the labels and the task set last, if the options of the plan cannot change in place.
-    arranged: tuple[Plan | None, Labels, Task | None] = (None, (), None)
+    last_task: tuple[Plan | None, list[Any] | None, Task | None] = (None, None, None)
     warned = False  # whether the warning about a forgetting leader was issued
     first_rows: Any = None  # the first rows of the stream, to recognize them in predictions
 
     def __init__(
-        self, learner: Learner[Any], members: list[str] | None = None, fixed: dict[str, Any] | None = None
+        self,
+        learner: Learner[Any],
+        members: list[str] | None = None,
+        fixed: dict[str, Any] | None = None,
+        labels: Labels | None = None,
     ) -> None:
         self.learner = learner
         self.members = members
         self.fixed = fixed
+        self.labels = Labels() if labels is None else labels
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.learner, self.members, self.fixed)
+        return type(self), (self.learner, self.members, self.fixed, self.labels)
 
     def __copy__(self) -> Self:
-        """Return a model to continue with; this one is kept for the case of an error."""
+        """Return a model with its own learner, totals and, if the learner forks, weights."""
         other = type(self).__new__(type(self))
-        other.__dict__ = vars(self).copy()
-        other.learner = self.learner.__copy__()
+        other.__dict__ = vars(self) | {"learner": copy(self.learner)}
         return other
 
     @classmethod
     def begin(
-        cls, plan: Plan, shape: Shape, X: Any = None, n_columns: int = 1, members: Sequence[str] | None = None
+        cls,
+        plan: Plan,
+        shape: Shape,
+        X: Any = None,
+        n_columns: int = 1,
+        members: Sequence[str] | None = None,
+        *,
+        known: NDArray[Any] | Sequence[Any] = (),
     ) -> Self:
         """Return a model that has learned nothing, for rows of that shape; a kernel is fitted to the rows of X.
 
-        `members` are the models side by side that take part. If None, all of them do.
+        `members` are the models side by side that take part. If None, all of them do. `known` are labels that have
+        columns from the start.
         """
         ensemble = plan.ensemble
         if ensemble is None:
@@ -175,10 +190,11 @@ class Model(Part):
             Learner(Task(), plan.step, geometry) if make is None else make(X, plan.step, geometry),
             members,
             dict(plan.fixed),
+            Labels(known, signed=plan.calibrated, waits=not geometry.symmetric),
         )
         if plan.calibrated:
             model.learner._totals.calibration = Calibration()
-        model.adopt(plan)
+        model.use_plan(plan)
         return model
 
     def check_fixed(self, plan: Plan) -> None:
@@ -191,41 +207,46 @@ class Model(Part):
                 moved,
             )
 
-    def adopt(self, plan: Plan) -> None:
+    def use_plan(self, plan: Plan) -> None:
         """Continue with another plan, which may differ in everything except the fixed options."""
         self.check_fixed(plan)
         if self.fixed is None:
             self.fixed = dict(plan.fixed)
         if plan.adjust is not None:
             plan.adjust(self.learner.geometry)
-        self._experts = experts = self.experts(plan)
+        experts = self.experts(plan)
+        if experts != self._experts:
+            self._take_part(experts)
         if plan.first_step is None:
             self.learner.step = steps_of(experts) if experts else plan.step
         self.plan = plan  # last, so that the rest is complete even after an interrupt
 
     def check(
-        self, plan: Plan, labels: Labels = (), n_columns: int = 1, meet: Callable[[Self], None] | None = None
+        self, plan: Plan, n_columns: int = 1, add_labels: Callable[[Self, list[Any]], None] | None = None
     ) -> None:
         """Refuse parts, as a file may name them, that a plan would not have made for these labels.
 
         A step and a task of another kind are replaced by those of the plan, as in further training:
-        parameters may have changed since. `meet` makes room for the labels in an untrained model, if
-        `Model.meet` does not.
+        parameters may have changed since. `add_labels` makes room for the labels in an untrained model, if
+        `Model.add_labels` does not.
         """
         learner = self.learner
         learner.check()
+        if not isinstance(self.labels, Labels):
+            raise ValueError(f"the labels of a model are a {type(self.labels).__name__}")
+        labels = self.labels.known
         known = () if plan.ensemble is None else [*plan.ensemble.by_name()]
         if self.members is not None and (len(set(self.members)) < len(self.members) or set(self.members) - set(known)):
             raise ValueError(f"members are not models of these parameters, each named once: {self.members!r:.200}")
         step, task = learner.step, learner.task
-        self.adopt(plan)
+        self.use_plan(plan)
         if plan.first_step is not None and not isinstance(step, type(plan.first_step(np.ones((1, 1))))):
             raise ValueError(f"these parameters do not use a {type(step).__name__}")
         if _is_same_kind(step, learner.step):
             learner.step = step
         for sparse in (True, False):
             twin = self._like(plan, sparse=sparse, n_columns=n_columns)
-            twin.meet([], len(labels)) if meet is None else meet(twin)
+            (type(self).add_labels if add_labels is None else add_labels)(twin, labels)
             if _alike(twin.learner.geometry, learner.geometry) and type(twin.learner) is type(learner):
                 break
         else:
@@ -234,18 +255,20 @@ class Model(Part):
                 f"{len(labels)} labels, but a {type(twin.learner).__name__} with {_shown(twin.learner.geometry)}"
             )
         twin.learner.check_like(learner)
+        if (twin.labels.signed, twin.labels.waits) != (self.labels.signed, self.labels.waits):
+            raise ValueError("the labels are not those of a model with these parameters")
         if type(task) is not Task:  # an untrained model has no learner
-            self.arrange(labels)
+            self.set_task()
             if _is_same_kind(task, learner.task):
                 learner.task = task
-        self._check_calibration(plan, len(labels))
+        self._check_calibration(plan)
 
-    def _check_calibration(self, plan: Plan, n_labels: int) -> None:
+    def _check_calibration(self, plan: Plan) -> None:
         """Refuse a calibration of other classes."""
-        calibration = self.learner._totals.calibration
+        calibration, n_classes = self.learner._totals.calibration, self.labels.n_classes
         found = None if calibration is None else calibration.n_classes
-        if found != (n_labels if plan.calibrated else None):
-            raise ValueError(f"probabilities are those of {found} classes, and there are {n_labels}")
+        if found != (n_classes if plan.calibrated else None):
+            raise ValueError(f"probabilities are those of {found} classes, and there are {n_classes}")
 
     def _like(self, plan: Plan, *, sparse: bool, n_columns: int) -> Self:
         """Return a model of the same sizes that has learned nothing."""
@@ -254,22 +277,23 @@ class Model(Part):
         members = None if plan.ensemble is None else [expert.name for expert in self._experts]
         return type(self).begin(plan, shape, self.learner.example(), n_columns, members)
 
-    def arrange(self, labels: Labels = ()) -> None:
+    def set_task(self) -> None:
         """Set the task of the plan for the labels known now."""
-        plan, ensemble, (before, known, task) = self.plan, self.plan.ensemble, self.arranged
-        if plan is before and task is self.learner.task and type(labels) is list and labels == known:
+        plan, ensemble, labels, (before, known, task) = self.plan, self.plan.ensemble, self.labels, self.last_task
+        if plan is before and labels.known is known and task is self.learner.task:
             return
-        judge = plan.task(labels)
+        judge = plan.task(labels.of_task)
         if ensemble is None:
             self.learner.task = judge
-            self.arranged = (None, (), None) if plan.options is None else (plan, labels, judge)
+            self.last_task = (None, None, None) if plan.options is None else (plan, labels.known, judge)
             return
+        n_classes = labels.n_classes
         self.learner.task = ensemble.combination(
             self.learner.geometry,
-            ensemble.tasks(len(labels), judge, self._experts),
+            ensemble.tasks(n_classes, judge, self._experts),
             judge,
             self.learner.task,
-            width=len(labels) if len(labels) > 2 else 1,
+            width=n_classes if n_classes > 2 else 1,
             hedge=ensemble.hedge,
             by_loss=ensemble.by_loss,
             **({"from_first": True} if ensemble.from_first else {}),
@@ -287,22 +311,37 @@ class Model(Part):
             return ensemble.sparse
         return list(map(ensemble.by_name().__getitem__, self.members))
 
-    def meet(self, places: Places, n_labels: int) -> None:
-        """Make room for `n_labels` labels, of which those known so far go to `places`.
+    def add_labels(self, new: NDArray[Any] | Iterable[Any]) -> None:
+        """Add labels, and make room for them.
 
         Margins between known labels do not change. Weights on the simplex are redistributed, so that only the order of
         the scores is kept.
         """
+        before = self.labels
+        labels, places = before.with_new(new)
+        if len(labels.known) == len(before.known):
+            return
+        if before.n_classes > len(before.known):  # the first new label is the second class, which had no name
+            places = [*places, 0 if places[0] else 1]
+        self._make_room(places, labels.n_classes)
+        if labels.n_classes > len(labels.known):
+            self.learner._totals.calibration.reflect()
+        self.labels = labels
+
+    def _make_room(self, places: Places, n_classes: int) -> None:
+        """Make room for this many classes, of which those known so far go to `places`."""
         known, half = len(places), self.plan.half
-        if half is not None and known == 2 < n_labels:
-            mixing = class_columns(places, n_labels, half(self.learner.geometry))
+        if known == n_classes == 2:
+            mixing = None if places[0] == 0 else np.array([[-1.0]])  # the first class is the second now
+        elif half is not None and known == 2 < n_classes:
+            mixing = class_columns(places, n_classes, half(self.learner.geometry))
         else:
-            mixing = self.plan.columns(places, n_labels)
+            mixing = self.plan.columns(places, n_classes)
         totals = self.learner._totals
-        if totals.calibration is not None and known < n_labels:
+        if totals.calibration is not None:
             # The difference of the scores of two classes is now 2 * half times the old single score.
-            stretch = 2.0 * mixing[places[1], 0] if mixing is not None and known == 2 else 1.0
-            self.learner._totals = totals.meet(places, n_labels, stretch)
+            stretch = 2.0 * mixing[places[1], 0] if mixing is not None and known == 2 < n_classes else 1.0
+            self.learner._totals = totals.add_classes(places, n_classes, stretch)
         if mixing is None:
             return
         if self.plan.ensemble is None:
@@ -348,6 +387,8 @@ class Model(Part):
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities of classes from the scores of all models, rows by columns."""
+        if len(self.labels) == 1:
+            return np.ones((len(scores), 1))
         return self.calibration.probabilities(self.learner.task, scores)
 
     def mean(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -385,13 +426,13 @@ class Model(Part):
     @property
     def is_table(self) -> bool:
         """Whether rows may be records of a table, in which zeros are values and absent entries are missing."""
-        return any(isinstance(leaf, StandardizedEntries) for leaf in self.learner.geometry.leaves())
+        return StandardizedEntries in map(type, self.learner.geometry.leaves())
 
-    @property
-    def max_names(self) -> int:
-        """The number of names up to which all experts take part, unless none would be left."""
-        limits = sorted(expert.max_names for expert in self._experts)
-        return int(limits[0]) if limits and limits[0] < limits[-1] else maxsize
+    def _take_part(self, experts: Sequence[Expert]) -> None:
+        """Set the experts that take part, and the number of names up to which all do, unless none would be left."""
+        limits = sorted([expert.max_names for expert in experts])
+        self.max_names = int(limits[0]) if limits and limits[0] < limits[-1] else maxsize
+        self._experts = experts
 
     def widen(self, n_features: int) -> None:
         """Make room for this many features, at least twice as many as before; drop experts for fewer features.
@@ -407,9 +448,10 @@ class Model(Part):
         if n_features > geometry.n_features:
             learner.geometry = geometry.resized(geometry.room(n_features))
         self.learner.__dict__ = vars(learner)
-        self.members, self._experts = members, experts
+        self.members = members
+        self._take_part(experts)
 
-    def warn_if_forgetful(self, plan: Plan, X: Any) -> None:
+    def warn_if_forgetful(self, X: Any) -> None:
         """Warn once if the rows to predict are old and the leading expert forgets early examples.
 
         They are if data were fitted in their order, or if they begin with the first rows of a stream that has continued
@@ -421,9 +463,9 @@ class Model(Part):
         long = self.learner._totals.rounds >= ROUNDS_TO_FORGET
         if not self.in_order and not (long and self.first_rows is not None and begins_with(X, self.first_rows)):
             return
-        leader = self.experts(plan)[combined.leader]
+        leader = self._experts[combined.leader]
         forgot = leader.forgets and find_members(self.learner.geometry, combined.width)[combined.leader].forgot
-        if forgot and "drift" in plan.fixed:
+        if forgot and "drift" in (self.fixed or {}):
             self.warned = True
             warn_caller(
                 f"the expert that leads, {leader.name!r}, forgets: it suits the examples learned last, and may be "
@@ -452,7 +494,7 @@ class Model(Part):
         if not rule.accepts(keep):
             raise ValueError(f"keep must be {rule}; got {keep!r:.100}")
         self.members = [experts[m].name for m in keep_best(self.learner, int(keep))]
-        self._experts = self.experts(plan)
+        self._take_part(self.experts(plan))
         self.learner.step = steps_of(self._experts)
 
 

@@ -124,7 +124,7 @@ class Strings:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Labels:
+class DistinctLabels:
     """Several labels: strings, or whole numbers, but not both."""
 
     def accepts(self, value: Any) -> bool:

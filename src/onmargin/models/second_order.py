@@ -1,6 +1,6 @@
 """Second-order learners with a variance per weight: AROW, SCW and NHERD ([AROW]; [SCW]; [NHERD])."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -13,7 +13,7 @@ from onmargin.models import options as shared
 from onmargin.models.columns import class_columns
 from onmargin.models.linear import alternatives, weights
 from onmargin.models.options import option
-from onmargin.models.plan import Labels, Plan
+from onmargin.models.plan import Plan
 from onmargin.models.rules import Number, Word
 from onmargin.models.updates import class_task
 
@@ -146,7 +146,7 @@ class AROWRegressorOptions:
 
 
 def _of_classes(options: Any, step: Step, *, eager: bool = False) -> Plan:
-    def task(labels: Labels) -> Task:
+    def task(labels: Sequence[Any]) -> Task:
         if not eager:
             return class_task(len(labels), update="max", strategy=options.strategy, margin=1.0)
         if len(labels) == 2:

@@ -93,7 +93,7 @@ def noted(example: int) -> Iterator[None]:
         raise
 
 
-def play_round(
+def run_round(
     options: StructureOptions,
     features: Features,
     learner: Learner[Euclidean],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core.geometries.additive import Entropic
 from onmargin._core.geometries.geometry import Geometry
@@ -24,7 +24,7 @@ from onmargin.models.ensemble import Kind, averaging
 from onmargin.models.links import sized_by
 from onmargin.models.options import option, optional
 from onmargin.models.phi import Foresee
-from onmargin.models.plan import Labels, Plan, Shape
+from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Member, Number, Word
 from onmargin.models.updates import ROW_PAIRS, SIMPLEX_TRIALS, TRIALS
 
@@ -149,7 +149,7 @@ class ClassFeatureOptions:
         if self.loss == "squared_hinge":
             parts["step"] = Largest(self.C, squared=True)
 
-        def task(labels: Labels) -> Task:
+        def task(labels: Sequence[Any]) -> Task:
             if self.cost is not None and len(labels) >= 2:
                 return CostSensitive(check_cost(self.cost, labels), self.cost_update == "max_loss")
             return Multiclass(_margin(self), every=True)
@@ -171,10 +171,10 @@ def for_label_sets(plan: Plan, options: ClassFeatureOptions) -> Plan:
     return replace(plan, task=lambda labels: task, step=step)
 
 
-def foreseeing(options: ClassFeatureOptions) -> Foresee | None:
+def transform_ahead(options: ClassFeatureOptions) -> Foresee | None:
     """Return the check that the costs match the classes that there will be, if there are costs."""
 
-    def foresee(classes: Labels) -> None:
+    def foresee(classes: Sequence[Any] | NDArray[Any]) -> None:
         if len(classes) > 1:
             check_cost(options.cost, classes)
 

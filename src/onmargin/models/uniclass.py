@@ -131,6 +131,10 @@ class UniclassOptions:
         )
 
 
+# A distance whose square is finite; no row is farther away.
+FARTHEST = 1e154
+
+
 def starts_at_first(options: Any) -> bool:
     """Whether the center starts at the first example."""
     return bool(options.geometry != "entropic" and options.init == "first")
@@ -138,7 +142,7 @@ def starts_at_first(options: Any) -> bool:
 
 def radius_of(learner: Learner[Any]) -> float:
     """Return the radius of the ball: what its limit leaves next to the height of the center."""
-    limit, height = learner.task.radius, learner.geometry.height  # type: ignore[attr-defined]
+    limit, height = learner.task.radius, learner.geometry.height
     return sqrt((limit - height) * (limit + height))
 
 
@@ -156,7 +160,7 @@ def threshold_of(learner: Learner[Any]) -> float:
     mean, squared = totals.loss / totals.rounds, totals.squared_loss / totals.rounds
     rounding = 2 * totals.rounds * float_info.epsilon * squared  # of the two sums, which may hide a small variance
     spread = sqrt(max(squared - mean * mean, 0.0) + rounding)
-    limit, height = learner.task.radius + mean + _SPREADS * spread, learner.geometry.height  # type: ignore[attr-defined]
+    limit, height = learner.task.radius + mean + _SPREADS * spread, learner.geometry.height
     return sqrt(limit - height) * sqrt(limit + height)
 
 

@@ -41,6 +41,20 @@ def regression(epsilon: float) -> Task:
     return task
 
 
+def quantile(epsilon: float, level: float) -> Task:
+    """Regression of a quantile, y real: loss ``q [y - s - epsilon]_+ + (1 - q) [s - y - epsilon]_+``.
+
+    A half-space is scaled by its price, so that steps of at most C move the score by C q upward or C (1 - q) downward.
+    """
+
+    def task(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
+        loss = abs(y - scores[0]) - epsilon
+        price = level if y > scores[0] else 1 - level
+        return [HalfSpace(price * np.sign(np.array([y - scores[0]])), price * loss)], bool(loss > 0)
+
+    return task
+
+
 def multiclass(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
     """Multiclass, y a column: loss ``[1 - (s_y - max_{r != y} s_r)]_+``, the true class against its best rival."""
     right = int(y)

@@ -116,7 +116,7 @@ class SequenceLearner(BatchLearner):
     def read_names(self, X: Any, names: Names) -> None:
         reader = Reader(names, grow=True, dtype=np.float64, separator=self.model.separator)
         for sequence in X:
-            reader.read_all(sequence)
+            reader.read_all(self.model._tokens(sequence))
 
     def learn(self, batch: Batch) -> None:
         self.model.partial_fit(batch.X, batch.y)
@@ -168,7 +168,7 @@ class RecordLearner(BatchLearner):
         geometry = model._learner.geometry
         if n_features > geometry.n_features:
             model._learner.geometry = geometry.resized(n_features)
-        model._player = None
+        model._loop = None
 
 
 _LEARNERS: dict[type, type[BatchLearner]] = {

@@ -170,7 +170,7 @@ class Learned:
         """Return a copy of the learned state of a model."""
         learner, tallies = model._learner, {}
         if hasattr(model, "class_counts_"):
-            tallies["class_counts_"] = _counts(model)
+            tallies["class_counts_"] = model._model.labels.counts
         if (frequencies := getattr(model, "_frequencies", None)) is not None:
             tallies |= {"documents": np.array([frequencies.documents]), "frequencies": frequencies.counts.copy()}
         votes = learner.task.state() if isinstance(learner.task, ExpertVote) else {}
@@ -212,7 +212,7 @@ class Learned:
         if self.calibration:
             learner._totals.calibration.__setstate__(self.calibration)
         if "class_counts_" in self.tallies:
-            _set_counts(model, self.tallies["class_counts_"])
+            model._model.labels = model._model.labels.with_counts(self.tallies["class_counts_"])
         if "documents" in self.tallies:
             model._frequencies = Frequencies()
             counts = {"documents": int(self.tallies["documents"][0]), "counts": self.tallies["frequencies"]}
@@ -243,22 +243,6 @@ def _fresh(geometry: Any) -> Weights:
     if "places" in arrays:  # indices of the features that scale the steps; these are not weights
         arrays["places"] = geometry.places
     return Weights(0, arrays)
-
-
-def _counts(model: Any) -> Array:
-    """Return the number of examples learned per class; stream models count by label."""
-    counts = model.class_counts_
-    if isinstance(counts, dict):
-        return np.array([counts.get(label, 0) for label in model.classes_], dtype=np.int64)
-    return np.array(counts)
-
-
-def _set_counts(model: Any, counts: Array) -> None:
-    if isinstance(model.class_counts_, dict):
-        pairs = zip(model.classes_, counts.tolist(), strict=True)
-        model.class_counts_ = {label: count for label, count in pairs if count}
-    else:
-        model.class_counts_ = counts.copy()  # an engine may share the array
 
 
 class WeightsMixture:
@@ -513,10 +497,10 @@ def combined_votes(task: ExpertVote, state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a task with these sums: the votes of AdaHedge after these losses, and its gap."""
     lost = state["weighted"]
     state = {name: value for name, value in state.items() if name not in _NOT_SUMS}
-    if "naps" in state:
-        lost = lost + state["naps"][0]
-        state["naps"] = state["naps"].copy()
-        state["naps"][2:6] = 0  # all models are awake
+    if "sleep_counts" in state:
+        lost = lost + state["sleep_counts"][0]
+        state["sleep_counts"] = state["sleep_counts"].copy()
+        state["sleep_counts"][2:6] = 0  # all models are awake
     if not task.hedge:
         return state | {"weights": np.full(len(lost), 1 / len(lost))}
     gap = max(float(state["gap"]), float(state["mixed"]) - lost.min())

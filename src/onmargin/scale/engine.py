@@ -114,6 +114,8 @@ class LocalEngine:
                         result = calls[turn].result()
                         break
                     except BrokenProcessPool as error:
+                        if self._pool is not None:
+                            self._pool.end_workers()
                         self.close()
                         deaths += 1
                         if deaths == _DEATHS:
@@ -178,9 +180,16 @@ class _Pool:
     def close(self) -> None:
         """End the processes, including those that the executor has lost track of."""
         self._executor.shutdown(wait=True, cancel_futures=True)
+        self.end_workers()
+        self._folder.cleanup()
+
+    def end_workers(self) -> None:
+        """End the processes without waiting for them.
+
+        A broken executor may have started one after it terminated the others; it would wait for that one forever.
+        """
         for end in reversed(self._ends):
             end.close()
-        self._folder.cleanup()
 
 
 class _Shared:

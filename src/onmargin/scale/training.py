@@ -325,5 +325,5 @@ def _hand_over(trained: Any, model: Any) -> None:
     """Copy the trained state into the caller's model."""
     vars(model).clear()
     vars(model).update(vars(trained))
-    if hasattr(type(model), "_player"):
-        model._player = None
+    if hasattr(type(model), "_loop"):
+        model._loop = None

@@ -20,7 +20,7 @@ def widen(model: Any, rows: Rows) -> Rows:
         geometry = model._learner.geometry
         if rows.n_features > geometry.n_features:
             model._learner.geometry = geometry.resized(rows.n_features)
-            model._player = None
+            model._loop = None
     return rows.widened(max(rows.n_features, geometry.n_features))
 
 
@@ -47,7 +47,7 @@ def learn_known(model: Any, rows: Rows, y: Any, weights: Any) -> Iterator[int]:
         targets = _targets(model, y[done:])
         if factors is not None:
             targets[~(factors[done:] >= 0) | np.isinf(factors[done:])] = nan
-        if getattr(model._player, "nonnegative", None) is not None:
+        if getattr(model._loop, "nonnegative", None) is not None:
             targets[_negative(rows)[done:]] = nan
         unknown = np.flatnonzero(np.isnan(targets))
         stop = done + (int(unknown[0]) if len(unknown) else len(targets))
@@ -66,9 +66,9 @@ def learn_readily(model: Any, X: tuple[Any, ...], y: list[Any], weights: list[fl
     """Do the same as `learn_known` for examples with named features; the caller adds the label or gets the error."""
     done = 0
     while done < len(X):
-        player = model._opened()
-        if player is not None:
-            done = player.learn_many(X, y, weights, done, model._labelled)
+        loop = model._opened()
+        if loop is not None:
+            done = loop.learn_many(X, y, weights, done, model._labelled)
         if done < len(X):
             yield done
             done += 1
@@ -91,7 +91,7 @@ def _targets(model: Any, y: Any) -> NDArray[np.float64]:
     if model._opened() is None or model._names is not None:
         return np.full(len(y), nan)
     if model._labelled:
-        known = model._player.targets
+        known = model._loop.targets
         if not isinstance(y, np.ndarray):
             return np.array([known.get(label, nan) if isinstance(label, str | int) else nan for label in y])
         if y.dtype.kind in "iu" and len(known) <= _FEW:

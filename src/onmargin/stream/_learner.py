@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,21 @@ from onmargin.stream._state import StreamState
 
 # The name of a feature; with hashing and for vectors, its index.
 Name = str | int
+
+
+class Classes:
+    """A stream learner with labels."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _begun: bool
+        _model: Model
+
+    @property
+    def classes_(self) -> list[Any]:
+        """The labels seen so far, in the order of their columns."""
+        return self._model.labels.known if self._begun else []
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -81,11 +96,11 @@ class StreamLearner(StreamState):
         """
         check_weight(weight)
         self._check_target(y)
-        player = self._opened()
-        if player is None:
+        loop = self._opened()
+        if loop is None:
             deepcopy(self).learn_one(x, y)
         else:
-            player.scores(x)
+            loop.scores(x)
             if self.features_.separator is not None:  # also read the numbers after unknown names
                 self.names_one(x)
 
@@ -102,7 +117,7 @@ class StreamLearner(StreamState):
         names : list of str
             The names, each once, before hashing; empty for a vector.
         """
-        table = self._model.is_table if "_model" in vars(self) else self._entries(x) > 0
+        table = self._model.is_table if self._begun else self._entries(x, self.plan()) > 0
         return [] if is_vector(x) else list(self.features_.read(x, zeros=table))
 
     def knows(self, name: str) -> bool:
@@ -205,7 +220,7 @@ class StreamLearner(StreamState):
         weights : dict
             Weights by the name of the feature; with hashing and for vectors, by its index.
         """
-        if "_model" not in vars(self):
+        if not self._begun:
             return {}
         self._ask_for_weights()
         direction, _ = self._direction(label)
@@ -229,13 +244,13 @@ class StreamLearner(StreamState):
             Weight times value by the name of the feature; with hashing and for vectors, by its index. A number missing
             from the record of a table counts as its mean. The largest absolute values come first.
         """
-        player = self._opened()
-        if player is None:
+        loop = self._opened()
+        if loop is None:
             return {}
         self._ask_for_weights()
         direction, _ = self._direction(self._leading(x) if label is None else label)
         values = self._model.filling()
-        places, given = player.features(x)
+        places, given = loop.features(x)
         values[places] = given
         there = np.flatnonzero(values)
         return self._named(there, direction @ self._model.mean()[0][:, there] * values[there], top)
@@ -253,7 +268,7 @@ class StreamLearner(StreamState):
         intercept : float
             The constant added to the sum of weights times values.
         """
-        return float(self._direction(label)[1]) if "_model" in vars(self) else 0.0
+        return float(self._direction(label)[1]) if self._begun else 0.0
 
     def _ask_for_weights(self) -> None:
         if self._kernel is not None:
@@ -274,7 +289,7 @@ class StreamLearner(StreamState):
     @property
     def support_size_(self) -> tuple[int, int]:
         """Number of supports of a kernel and number of values that they hold, with which memory and time grow."""
-        supports = getattr(self._learner, "supports", None) if "_model" in vars(self) else None
+        supports = getattr(self._learner, "supports", None) if self._begun else None
         return (0, 0) if supports is None else (len(supports), supports.n_values)
 
     def matrix_size(self, n_features: int) -> int:
@@ -293,43 +308,43 @@ class StreamLearner(StreamState):
         plan = self.plan()
         if plan.ensemble is None:
             return n_features**2 if plan.pairs else 0
-        experts = self._model.experts(plan) if "_model" in vars(self) else plan.ensemble.sparse
-        return sum(expert.matrix_size(n_features) for expert in experts if n_features <= expert.max_names)
+        experts = self._model.experts(plan) if self._begun else plan.ensemble.sparse
+        return sum(expert.weights.size(n_features) for expert in experts if n_features <= expert.max_names)
 
     @property
     def models_(self) -> list[str]:
         """Names of the models trained side by side; before the first example, of those for named features."""
         plan = self.plan()
-        if "_model" in vars(self):
+        if self._begun:
             return [expert.name for expert in self._model.experts(plan)]
         return [] if plan.ensemble is None else [expert.name for expert in plan.ensemble.sparse]
 
     @property
     def model_outcomes_(self) -> list[ModelOutcome]:
         """Name, loss and vote of each model trained side by side, and whether it leads."""
-        return self._model.outcomes(self.plan()) if "_model" in vars(self) else []
+        return self._model.outcomes(self.plan()) if self._begun else []
 
     def _expert_results(self) -> ExpertResults:
-        if "_model" not in vars(self):
+        if not self._begun:
             several = self.plan().ensemble is not None
             raise AttributeError("nothing was learned yet" if several else "there is only one model")
         return self._model.expert_results(self.plan()).with_coef(lambda weights: weights[:, : self.n_features_])
 
     def _model_to_change(self) -> Model:
-        if "_model" not in vars(self):
+        if not self._begun:
             raise ValueError("nothing was learned yet, so no expert can be chosen: call learn_one or learn_many first")
-        self._player = None
+        self._loop = None
         return self._model
 
     @property
     def feature_names_(self) -> list[str] | None:
         """Names of the features, by index; None for vectors and for hashed names."""
         names = vars(self).get("_names")
-        if names is None and "_model" not in vars(self) and self.features_.n_features is None:
+        if names is None and not self._begun and self.features_.n_features is None:
             return []
         return names.names if isinstance(names, Names) else None
 
     @property
     def totals_(self) -> Totals:
         """Totals of the rounds so far."""
-        return self._learner.totals if "_model" in vars(self) else Totals(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return self._learner.totals if self._begun else Totals(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)

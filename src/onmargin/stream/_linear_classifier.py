@@ -9,16 +9,14 @@ from numpy.typing import NDArray
 
 from onmargin._core.calibration import Calibration
 from onmargin._core.stream import check_weight
-from onmargin.models.balance import balanced_factor, class_factors
-from onmargin.models.columns import check_known
 from onmargin.models.costs import classes_of_cost
+from onmargin.models.labels import Label, Labels, balanced_so_far, check_label
 from onmargin.models.reliability import Reliability
-from onmargin.stream._labels import Label, check_label, code_of
-from onmargin.stream._learner import StreamLearner
+from onmargin.stream._learner import Classes, StreamLearner
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearClassifier(StreamLearner):
+class LinearClassifier(Classes, StreamLearner):
     """A stream classifier over a linear model; new classes may appear at any time.
 
     Attributes
@@ -33,27 +31,15 @@ class LinearClassifier(StreamLearner):
     task = "classify"
     _labelled = True
 
-    def __post_init__(self) -> None:
-        self.classes_: list[Label] = []
-        if self._by_class() is not None:
-            self.class_counts_: dict[Label, int] = {}
-        super().__post_init__()
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         classes_of_cost(getattr(self, "cost", None))
-
-    def _known(self) -> list[Any]:
-        counts = vars(self).get("class_counts_", {})
-        if not isinstance(counts, dict) or (self._by_class() is not None and "class_counts_" not in vars(self)):
-            raise ValueError(f"class_counts_ must be the number of examples by class; got {counts!r:.100}")
-        return check_known(self.classes_)
 
     def _by_class(self) -> Mapping[Any, float] | str | None:
         """Return the factors on C per class, if the family has them."""
         return getattr(self, "class_weight", None)
 
-    def _check_target(self, y: Any) -> Label:
+    def _check_target(self, y: Any) -> Any:
         label = check_label(y, self.classes_)
         known = classes_of_cost(getattr(self, "cost", None))
         if known and label not in known:
@@ -83,8 +69,8 @@ class LinearClassifier(StreamLearner):
             with self._turns:
                 self._learn_weighted(x, y, weight)
             return self
-        player = self._player
-        if player is None or not player.learn_label(x, y, weight):
+        loop = self._loop
+        if loop is None or not loop.learn_label(x, y, weight):
             self._learn_new(x, y, weight)
         return self
 
@@ -93,44 +79,53 @@ class LinearClassifier(StreamLearner):
         if check_weight(weight) == 0:
             return
         label = self._check_target(y)
-        known = label in self.class_counts_
-        count, total = self.class_counts_.get(label, 0) + 1, sum(self.class_counts_.values()) + 1
-        by_class = self._by_class()
-        if isinstance(by_class, Mapping):
-            (factor,) = class_factors(by_class, [label])
-        else:
-            factor = balanced_factor(len(self.class_counts_) + (not known), count, total)
-        player, rounds, before = self._player, self._n_rounds(), self.class_counts_
+        loop = self._loop
+        if loop is None or label not in loop.targets:
+            self._learn_new(x, label, weight)
+            return
+        before, rounds = self._model.labels, self._n_rounds()
         try:
-            self.class_counts_ = {**before, label: count}  # set first, because an interrupt may follow the round
-            if player is None or not player.learn_label(x, label, weight * factor):
-                self._learn_new(x, label, weight * factor)
+            factor = self._count(label)  # first, because an interrupt may follow the round
+            loop.learn_label(x, label, weight * factor)
         except BaseException:
             if self._n_rounds() == rounds:
-                self.class_counts_ = before
+                self._model.labels = before
             raise
 
+    def _count(self, label: Label) -> float:
+        """Count an example of a class, and return the weight of the class."""
+        by_class, labels = self._by_class(), self._model.labels
+        if by_class is None:
+            return 1.0
+        code = np.array([labels.by_label[label]])
+        self._model.labels = labels.counted(code)
+        return float(labels.weights(by_class, code, np.ones(1, bool), balanced_so_far)[0])
+
     def _learn_new(self, x: Any, y: Any, weight: float) -> None:
-        """Learn an example whose label is new, or the first one of a new player."""
+        """Learn an example whose label is new, or the first one of a new loop."""
         if check_weight(weight) == 0:
             return
-        label = self._check_target(y)
-        with self._opening(x) as player:
-            if not player.learn_label(x, label, weight):
-                player.read(x)
-                self._meet(label)
-                player.targets = self._targets()
-                player.take()
-                player.play(np.array([player.targets[label]]), weight)
+        label, begun = self._check_target(y), self._begun
+        with self._opening(x) as loop:
+            if label in loop.targets:
+                loop.learn_label(x, label, weight * self._count(label))
+                return
+            loop.read(x)
+            if begun:  # options may have changed since
+                self._model.use_plan(self.plan())
+            self._model.add_labels([label, *classes_of_cost(getattr(self, "cost", None))])
+            self._model.set_task()
+            loop.targets = self._model.labels.target_by_label()
+            loop.use_model()
+            loop.run_round(np.array([loop.targets[label]]), weight * self._count(label))
 
-    def _meet(self, label: Label) -> None:
-        """Add a column for a label; margins between the others do not change."""
-        known: list[Any] = self.classes_
-        classes = sorted({*known, label, *classes_of_cost(getattr(self, "cost", None))})
-        self._model.adopt(self.plan())
-        self._model.meet([classes.index(one) for one in known], len(classes))
-        self.classes_ = classes
-        self._model.arrange(classes)
+    @property
+    def class_counts_(self) -> dict[Label, int]:
+        """Number of examples by class, which are counted if there is a `class_weight`."""
+        if self._by_class() is None:
+            raise AttributeError("classes are counted only with class_weight")
+        labels = self._model.labels if self._begun else Labels()
+        return {label: int(count) for label, count in zip(labels.known, labels.counts, strict=True) if count}
 
     def predict_one(self, x: Any) -> Any:
         """Predict the class of highest score.
@@ -146,11 +141,11 @@ class LinearClassifier(StreamLearner):
             The label. Ties go to the first class; with two classes, a score of zero predicts ``classes_[1]``. None if
             nothing was learned yet.
         """
-        player = self._player or self._opened()
-        if player is None:
+        loop = self._loop or self._opened()
+        if loop is None:
             return None
         classes = self.classes_
-        best = player.best(x)
+        best = loop.best(x)
         if classes is not self.classes_:  # another thread has added a class
             return self.predict_one(x)
         return classes[best if len(classes) > 1 else 0]
@@ -168,14 +163,14 @@ class LinearClassifier(StreamLearner):
         scores : dict
             Scores by label; with two classes, the margin and its negative.
         """
-        player = self._opened()
-        if player is None:
+        loop = self._opened()
+        if loop is None:
             return {}
         with self._turns:
-            scores = player.scores(x)
-            if len(self.classes_) == 2:
+            scores = loop.scores(x)
+            if self._model.labels.n_classes == 2:
                 scores = [-scores[0], scores[0]]
-            return dict(zip(self.classes_, scores, strict=True))
+            return dict(zip(self.classes_, scores, strict=False))
 
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
         """Return the probability of each class, calibrated on the stream learned so far.
@@ -192,31 +187,26 @@ class LinearClassifier(StreamLearner):
         probabilities : dict
             Probabilities by label, which sum to 1; empty if nothing was learned yet.
         """
-        player = self._opened()
-        if player is None:
+        loop = self._opened()
+        if loop is None:
             return {}
         with self._turns:
-            if self._model.calibration.n_classes < 2:
+            if len(self.classes_) < 2:
                 return dict.fromkeys(self.classes_, 1.0)
-            return dict(zip(self.classes_, player.probabilities(x), strict=True))
+            return dict(zip(self.classes_, loop.probabilities(x), strict=True))
 
     @property
     def reliability_(self) -> Reliability:
         """Reliability of the probabilities, each computed before its example was learned."""
-        return Reliability.of(self._model.calibration if "_model" in vars(self) else Calibration())
-
-    def _targets(self) -> dict[Any, float]:
-        if len(self.classes_) == 2:
-            return dict(zip(self.classes_, (-1.0, 1.0), strict=True))
-        return {label: float(code) for code, label in enumerate(self.classes_)}
+        return Reliability.of(self._model.calibration if self._begun else Calibration())
 
     def _leading(self, x: Any) -> Any:
         return self.predict_one(x)
 
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
-        n = len(self.classes_)
+        n = self._model.labels.n_classes
         if label is None and n > 2:
             raise ValueError(f"each class has weights of its own: give label=, one of {self.classes_!r:.200}")
-        code = n - 1 if label is None else code_of(label, self.classes_)
+        code = n - 1 if label is None else self._model.labels.code_of(label)
         direction = np.array([2.0 * code - 1]) if n == 2 else np.eye(n)[code]
         return direction, float(direction @ self._model.mean()[1])

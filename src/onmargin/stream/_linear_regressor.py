@@ -37,12 +37,12 @@ class LinearRegressor(StreamLearner):
         self : object
             The updated model.
         """
-        player = self._player
-        if player is not None:
-            player.learn(x, y, weight)
+        loop = self._loop
+        if loop is not None:
+            loop.learn(x, y, weight)
         elif check_weight(weight) > 0:
-            with self._opening(x) as player:
-                player.learn(x, y, weight)
+            with self._opening(x) as loop:
+                loop.learn(x, y, weight)
         return self
 
     def predict_one(self, x: Any) -> float:
@@ -58,8 +58,8 @@ class LinearRegressor(StreamLearner):
         y : float
             The prediction; 0 if nothing was learned yet.
         """
-        player = self._player or self._opened()
-        return 0.0 if player is None else player.scores(x)[0]
+        loop = self._loop or self._opened()
+        return 0.0 if loop is None else loop.scores(x)[0]
 
     def scores_one(self, x: Any) -> float:
         """Return the score of an example, which is its prediction.

@@ -1,30 +1,33 @@
 """State of stream learners: how a model begins, is opened for an example, and is checked and copied."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
 
-from onmargin._core.stream import Player
+from onmargin._core.stream import StreamLoop
 from onmargin._core.text.names import Index, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies
 from onmargin._core.turns import Turns
 from onmargin.errors import ParameterError
-from onmargin.features.records import AS_THEY_COME, RecordFeatures, reading
-from onmargin.learner import STRETCH, Learner, matrix_of, threads
+from onmargin.features.records import DEFAULT_FEATURES, RecordFeatures, reading
+from onmargin.learner import STRETCH, matrix_of, threads
+from onmargin.models.face import ModelFace
 from onmargin.models.options import check_options
 from onmargin.models.plan import Model, Plan, Shape, check_begun
 from onmargin.stream._examples import Vectors, is_sparse, is_vector
-from onmargin.stream._players import KernelPlayer
+from onmargin.stream._loops import KernelLoop
+from onmargin.transaction import Transaction
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StreamState:
-    """Parameters and state of a stream learner: a `Model`, the names of its features, and what plays its rounds.
+class StreamState(ModelFace):
+    """Parameters and state of a stream learner: a `Model`, the names of its features, and what runs its rounds.
 
     Parameters
     ----------
@@ -33,29 +36,23 @@ class StreamState:
         weights. If None, ``RecordFeatures()``.
     """
 
-    # The player and the thread lock are not part of the learned state: a copy creates its own.
-    __slots__ = ("__dict__", "__weakref__", "_player", "_turns")
+    # The loop and the thread lock are not part of the learned state: a copy creates its own.
+    __slots__ = ("__dict__", "__weakref__", "_loop", "_turns")
 
     features: RecordFeatures | None = reading()
 
-    plan: ClassVar[Callable[..., Plan]]  # of the options: how they learn
-
-    _player_type: ClassVar[type[Player]] = Player
+    _loop_type: ClassVar[type[StreamLoop]] = StreamLoop
 
     def __post_init__(self) -> None:
-        self._player: Player | None = None
+        self._loop: StreamLoop | None = None
         self._turns = Turns()
         self._check_parameters()
-
-    def _targets(self) -> dict[Any, float]:
-        """Return the target of the task for each known label."""
-        return {}
 
     def _check_parameters(self) -> None:
         check_options(self)
         plan = self.plan()
         kernel = getattr(self, "kernel", None)
-        if kernel is not None and (kernel == "precomputed" or self._player_type is not Player):
+        if kernel is not None and (kernel == "precomputed" or self._loop_type is not StreamLoop):
             what = "kernel='precomputed'" if kernel == "precomputed" else "a kernel over a window of examples"
             raise ParameterError(f"{what} needs a matrix: use onmargin.{type(self).__name__}", ["kernel"])
         if self.features_.dtype not in {str(dtype) for dtype in plan.dtypes}:
@@ -82,11 +79,8 @@ class StreamState:
 
     def _check_model(self, model: Model) -> None:
         """Refuse a model from a file whose parts are not those of the parameters."""
-        model.check(self.plan(), self._known(), self._columns())
-
-    def _known(self) -> list[Any]:
-        """Return the labels that have their own columns; refuse invalid ones from a file."""
-        return []
+        model.labels.check()
+        model.check(self.plan(), self._columns())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
@@ -117,45 +111,28 @@ class StreamState:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._player, self._turns = None, Turns()
+        self._loop, self._turns = None, Turns()
 
     @property
     def features_(self) -> RecordFeatures:
         """How examples are read into features."""
-        return self.features or AS_THEY_COME
-
-    @property
-    def _learner(self) -> Learner[Any]:
-        return self._model.learner
+        return self.features or DEFAULT_FEATURES
 
     @contextmanager
-    def _opening(self, x: Any) -> Iterator[Player]:
-        """Yield the player for an example like x. If the first example cannot be learned, the model stays empty.
+    def _opening(self, x: Any) -> Iterator[StreamLoop]:
+        """Yield the loop for an example like x. If the first example cannot be learned, the model stays empty.
 
         Other threads wait until the block ends.
         """
-        with self._turns:
-            before = dict(vars(self))
-            model, names = before.get("_model"), before.get("_names")
-            parts = [] if model is None else [(part, dict(vars(part))) for part in (model, model.learner)]
-            rounds, known = self._n_rounds(), 0 if names is None else len(names)
-            try:
-                if model is None:
-                    self._begin(x)
-                yield self._opened()  # type: ignore[misc]
-            except BaseException:
-                if self._n_rounds() == rounds:  # otherwise the example was learned before the interrupt
-                    for part, state in parts:
-                        part.__dict__ = state
-                    self.__dict__, self._player = before, None
-                    if names is not None:
-                        names.forget(known)
-                    if before.get("_frequencies") is not None:
-                        before["_frequencies"].forget()
-                raise
-
-    def _n_rounds(self) -> int:
-        return int(self._learner._totals.rounds) if "_model" in vars(self) else 0
+        with Transaction(self, drops_rounds=False) as transaction:
+            transaction.undo_by(partial(setattr, self, "_loop", None))
+            if (names := vars(self).get("_names")) is not None:
+                transaction.undo_by(partial(names.forget, len(names)))
+            if (frequencies := vars(self).get("_frequencies")) is not None:
+                transaction.undo_by(frequencies.forget)
+            if not self._begun:
+                self._begin(x)
+            yield self._opened()
 
     def _begin(self, x: Any, *, table: bool = True) -> None:
         """Begin an untrained model for examples like x, which may be a record of a table."""
@@ -168,33 +145,34 @@ class StreamState:
             self._names = self.features_.index()
             n_features = len(self._names)
         self._frequencies = Frequencies() if self.features_.idf else None
-        sparse = self._names is not None or is_sparse(x)
-        self._start(x, Shape(n_features, self.features_.dtype, sparse, self._entries(x) if table else 0))
+        sparse, plan = self._names is not None or is_sparse(x), self.plan()
+        entries = self._entries(x, plan) if table else 0
+        self._start(x, Shape(n_features, self.features_.dtype, sparse, entries), plan)
         first_step = self._model.plan.first_step
         if first_step is not None:
             self._learner.step = first_step(self._row(x))
-            self._player = None
+            self._loop = None
 
     def _row(self, x: Any) -> Any:
         """Return the first example as the matrix with which an estimator would begin."""
-        player: Any = self._opened()
-        places, values = player.features(x, new=True)
+        loop: Any = self._opened()
+        places, values = loop.features(x, new=True)
         if self._names is None and not is_sparse(x):
             return np.array([values])
         from scipy import sparse
 
         return sparse.csr_matrix((values, places, [0, len(places)]), shape=(1, self._learner.geometry.n_features))
 
-    def _entries(self, x: Any) -> int:
+    def _entries(self, x: Any, plan: Plan) -> int:
         """Return the number of features of the first example if it may be a record of a table, otherwise 0."""
-        ensemble = self.plan().ensemble
-        if self.features_.n_features is not None or not isinstance(x, Mapping) or ensemble is None:
+        ensemble = plan.ensemble
+        is_record = isinstance(x, Mapping) and not isinstance(self.features_.text, str)
+        if self.features_.n_features is not None or not is_record or ensemble is None:
             return 0
         return len(self.features_.read(x, zeros=True)) if ensemble.experts.table else 0
 
-    def _start(self, x: Any, shape: Shape) -> None:
+    def _start(self, x: Any, shape: Shape, plan: Plan) -> None:
         """Begin an untrained model for examples like x."""
-        plan = self.plan()
         if plan.sized and isinstance(self._names, Names):
             raise ParameterError(
                 f"{plan.sized} hash the names of features to a fixed number of places, such as "
@@ -202,7 +180,7 @@ class StreamState:
                 ["features"],
             )
         self._model = Model.begin(plan, shape, None if self._kernel is None else self._like(x, shape), self._columns())
-        self._model.arrange(getattr(self, "classes_", ()))
+        self._model.set_task()
 
     @property
     def _kernel(self) -> Any:
@@ -222,36 +200,33 @@ class StreamState:
         """Return the initial number of columns of a model."""
         return 1
 
-    def _opened(self) -> Player | None:
-        """Return the player, or None if nothing was learned yet."""
-        if self._player is None and "_model" in vars(self):
+    def _opened(self) -> StreamLoop | None:
+        """Return the loop, or None if nothing was learned yet."""
+        if self._loop is None and self._begun:
             with self._turns:
-                kind = self._player_type if self._kernel is None else KernelPlayer
+                kind = self._loop_type if self._kernel is None else KernelLoop
                 if not hasattr(self._model, "plan"):
-                    self._model.adopt(self.plan())
+                    self._model.use_plan(self.plan())
                 if self._names is None:
-                    player = kind(self._model, None, self._vectors(), self._turns)
+                    loop = kind(self._model, None, self._vectors(), self._turns)
                 else:
-                    player = kind(self._model, self._reader(self._names), None, self._turns)
-                player.targets = self._targets()
-                player.stretch = STRETCH
-                player.n_threads = threads(self.features_.n_jobs)
-                player.nonnegative = self.plan().nonnegative
-                self._player = self._player or player
-        return self._player
+                    loop = kind(self._model, self._reader(self._names), None, self._turns)
+                loop.targets = self._model.labels.target_by_label()
+                loop.stretch = STRETCH
+                loop.n_threads = threads(self.features_.n_jobs)
+                loop.nonnegative = self._model.plan.nonnegative
+                self._loop = self._loop or loop
+        return self._loop
 
     def _vectors(self) -> Vectors:
-        return Vectors(self.n_features_ if "_model" in vars(self) else None, self.features_.dtype)
+        return Vectors(self.n_features_ if self._begun else None, self.features_.dtype)
 
     def _reader(self, names: Index) -> Reader:
         return self.features_.reader(names, vars(self).get("_frequencies"))
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self)
-
     @property
     def n_features_(self) -> int:
         """Number of features: names seen so far, size of the hash table, or length of the vectors."""
-        if "_model" not in vars(self):
+        if not self._begun:
             return self.features_.n_features or 0
         return int(self._learner.geometry.n_features) if self._names is None else len(self._names)

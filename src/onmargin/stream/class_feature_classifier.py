@@ -15,21 +15,20 @@ from onmargin._core.tasks.trial import Ranking
 from onmargin._core.text.names import Names
 from onmargin.errors import ParameterError
 from onmargin.learner import as_rows, matrix_of
-from onmargin.models.columns import check_known
 from onmargin.models.costs import classes_of_cost
 from onmargin.models.described import described
 from onmargin.models.label_sets import LabelSets
-from onmargin.models.phi import Transformed, undoing
+from onmargin.models.labels import Label, Labels, check_label, check_label_set, code_of
+from onmargin.models.phi import TransformerPhi, undoing
 from onmargin.models.plan import Model, Plan, Shape
-from onmargin.models.trials import ClassFeatureOptions, for_label_sets, foreseeing
-from onmargin.stream._labels import Label, check_label, check_label_set, code_of
-from onmargin.stream._learner import Name, StreamLearner
-from onmargin.stream._players import TrialPlayer
+from onmargin.models.trials import ClassFeatureOptions, for_label_sets, transform_ahead
+from onmargin.stream._learner import Classes, Name, StreamLearner
+from onmargin.stream._loops import TrialLoop
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
+class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
     r"""Classifier of streams with one weight vector over joint features :math:`\phi(x, r)` of example x and class r.
 
     The predicted class has the highest :math:`w \cdot \phi(x, r)`. An example whose right class beats every rival by a
@@ -90,11 +89,7 @@ class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
     """
 
     task = "classify"
-    _player_type = TrialPlayer
-
-    def __post_init__(self) -> None:
-        self.classes_: list[Label] = []
-        super().__post_init__()
+    _loop_type = TrialLoop
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -111,10 +106,8 @@ class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
             if counting.classes.tolist() != self.classes_:
                 raise ValueError(f"features are those of {counting.classes!r:.100}, not of {self.classes_!r:.100}")
         plan = for_label_sets(self.plan(), self) if isinstance(model.learner.task, Ranking) else self.plan()
-        model.check(plan, self._known(), meet=lambda twin: None)  # all classes share one vector
-
-    def _known(self) -> list[Any]:
-        return check_known(self.classes_)
+        model.labels.check()
+        model.check(plan, add_labels=lambda twin, labels: None)  # all classes share one vector
 
     @property
     def _counts(self) -> bool:
@@ -148,38 +141,40 @@ class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
                     self._count_and_learn(x, labels, plan, weight, single=single)
                 else:
                     classes, examples = self._competing(x, labels)
-                    with self._opening(examples[0]) as player:
-                        rows = player.rows_of(examples, learn=True)  # type: ignore[attr-defined]
+                    with self._opening(examples[0]) as loop:
+                        rows = loop.rows_of(examples, learn=True)
                         codes = [classes.index(label) for label in labels]
-                        self._play(plan, classes, rows, codes, weight, single=single)
+                        self._run(plan, classes, rows, codes, weight, single=single)
         return self
 
     def _count_and_learn(self, x: Any, labels: list[Any], plan: Plan, weight: float, *, single: bool) -> None:
         """Learn an example whose features a transformer computes, which then counts it."""
-        with self._opening(x) as player:
+        with self._opening(x) as loop:
             counting, rounds = self._phi, self._n_rounds()
-            row = matrix_of(player.rows_of([x], learn=True))  # type: ignore[attr-defined]
+            row = matrix_of(loop.rows_of([x], learn=True))
             undo = undoing(counting.transformer, row)
             try:
                 counting.widen(row.shape[1])
                 own = np.array(labels) if labels else np.zeros(0, np.int64)
                 sets = LabelSets(own, np.array([0, len(labels)], np.intp), single=single)
-                parts = counting.learn(row, sets, None, np.ones(1, bool), foreseeing(self))
+                parts = counting.learn(row, sets, None, np.ones(1, bool), transform_ahead(self))
                 matrix, _, codes = next(parts)
-                self._play(plan, counting.classes.tolist(), self._wide(matrix), codes, weight, single=single)
+                self._run(plan, counting.classes.tolist(), self._wide(matrix), codes, weight, single=single)
             except BaseException:
                 if self._n_rounds() == rounds:
                     undo()
                 raise
 
-    def _play(self, plan: Plan, classes: list[Any], rows: Rows, codes: Any, weight: float, *, single: bool) -> None:
-        """Play the round of an example with one row per class."""
-        self._model.adopt(plan)
-        self._model.arrange(classes)
-        self.classes_ = sorted({*self.classes_, *classes})
-        self._opened().play_trial(rows, np.array(codes, np.float64), weight, single=single)  # type: ignore[union-attr]
+    def _run(self, plan: Plan, classes: list[Any], rows: Rows, codes: Any, weight: float, *, single: bool) -> None:
+        """Run the round of an example with one row per class."""
+        known = self.classes_
+        self._model.use_plan(plan)
+        self._model.labels = Labels(classes)
+        self._model.set_task()
+        self._model.labels = Labels(known).with_new(classes)[0]
+        self._opened().run_trial(rows, np.array(codes, np.float64), weight, single=single)  # type: ignore[union-attr]
 
-    def _start(self, x: Any, shape: Shape) -> None:
+    def _start(self, x: Any, shape: Shape, plan: Plan) -> None:
         if self._counts:
             if isinstance(self._names, Names) and not hasattr(self.phi, "widen"):
                 raise ParameterError(
@@ -188,8 +183,8 @@ class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
                     ["features"],
                 )
             shape = shape._replace(sparse=True)
-            self._phi = Transformed.of(self.phi)
-        super()._start(x, shape)
+            self._phi = TransformerPhi.of(self.phi)
+        super()._start(x, shape, plan)
 
     def _wide(self, matrix: Any) -> Rows:
         """Return rows that are as wide as the weights, which have room for more features."""
@@ -239,12 +234,12 @@ class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
 
     def _rows(self, x: Any) -> tuple[list[Any], Rows]:
         """Return the classes that compete for an example to be predicted, and one row of features per class."""
-        player: Any = self._opened()
+        loop: Any = self._opened()
         if self._counts:
-            row = matrix_of(player.rows_of([x]))
+            row = matrix_of(loop.rows_of([x]))
             return self.classes_, self._wide(self._phi.read(row))
         classes, examples = self._competing(x)
-        return classes, player.rows_of(examples)
+        return classes, loop.rows_of(examples)
 
     def check_one(self, x: Any, y: Any = None, weight: float = 1.0) -> None:
         """Raise the error that `learn_one` would raise for an example, without learning it.

@@ -60,5 +60,5 @@ class PassiveAggressiveClassifier(GridResults, LinearClassifier, ClassifierOptio
     >>> model.predict_one("cheap lunch pills")
     'spam'
     >>> {word: round(weight, 2) for word, weight in model.explain("cheap lunch pills").items()}
-    {'cheap': 0.41, 'lunch': -0.31}
+    {'cheap': 0.54, 'lunch': -0.33, 'pills': 0.31}
     """

@@ -9,7 +9,7 @@ from onmargin.models.described import described
 from onmargin.models.dual_ascent import DualAscentOptions, DualAscentRegressorOptions, dual_variables
 from onmargin.stream._linear_classifier import LinearClassifier
 from onmargin.stream._linear_regressor import LinearRegressor
-from onmargin.stream._players import WindowPlayer
+from onmargin.stream._loops import WindowLoop
 
 
 @described
@@ -47,7 +47,7 @@ class DualAscentClassifier(LinearClassifier, DualAscentOptions):
     'spam'
     """
 
-    _player_type = WindowPlayer
+    _loop_type = WindowLoop
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
@@ -88,7 +88,7 @@ class DualAscentRegressor(LinearRegressor, DualAscentRegressorOptions):
     6.9
     """
 
-    _player_type = WindowPlayer
+    _loop_type = WindowLoop
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:

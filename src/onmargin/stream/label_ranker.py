@@ -8,16 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.stream import check_weight
-from onmargin.models.columns import check_known
 from onmargin.models.described import described
 from onmargin.models.label_ranking import LabelRankerOptions
-from onmargin.stream._labels import Label, check_label_set, code_of
-from onmargin.stream._learner import StreamLearner
+from onmargin.models.labels import Label, check_label_set
+from onmargin.stream._learner import Classes, StreamLearner
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class LabelRanker(StreamLearner, LabelRankerOptions):
+class LabelRanker(Classes, StreamLearner, LabelRankerOptions):
     r"""Label ranking of multi-label streams; new features and labels may appear at any time.
 
     An example has any number of relevant labels. If they all score at least 1 more than all others, the weights do not
@@ -65,10 +64,6 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
 
     task = "rank"
 
-    def __post_init__(self) -> None:
-        self.classes_: list[Label] = []
-        super().__post_init__()
-
     def learn_one(self, x: Any, y: Iterable[Label], weight: float = 1.0) -> Self:
         """Learn an example.
 
@@ -92,28 +87,18 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
         weight = check_weight(weight)
         if weight > 0:
             labels = self._check_target(y)
-            with self._opening(x) as player:
-                player.read(x)
-                if not labels <= player.targets.keys():
-                    self._meet(labels)
-                    player.targets = self._targets()
-                    player.take()
-                player.play(np.array(sorted(player.targets[label] for label in labels), dtype=np.float64), weight)
+            with self._opening(x) as loop:
+                loop.read(x)
+                if not labels <= loop.targets.keys():
+                    self._model.use_plan(self.plan())
+                    self._model.add_labels(labels)
+                    loop.targets = self._model.labels.target_by_label()
+                    loop.use_model()
+                loop.run_round(np.array(sorted(loop.targets[label] for label in labels), dtype=np.float64), weight)
         return self
 
     def _check_target(self, y: Any) -> set[Any]:
         return check_label_set(y, self.classes_)
-
-    def _known(self) -> list[Any]:
-        return check_known(self.classes_)
-
-    def _meet(self, labels: set[Any]) -> None:
-        """Add columns for labels; margins between the others do not change."""
-        known: list[Any] = self.classes_
-        classes = sorted(labels.union(known))
-        self._model.adopt(self.plan())
-        self._model.meet([classes.index(label) for label in known], len(classes))
-        self.classes_ = classes
 
     def predict_one(self, x: Any) -> set[Label]:
         """Predict the relevant labels, which score above the calibration label; requires ``calibrate=True``.
@@ -165,15 +150,12 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
             Scores by label; with `calibrate`, minus that of the calibration label, so that relevant labels are those
             above 0.
         """
-        player = self._opened()
-        if player is None:
+        loop = self._opened()
+        if loop is None:
             return {}
-        scores = player.scores(x)
+        scores = loop.scores(x)
         middle = scores[-1] if self.calibrate else 0.0
         return {label: score - middle for label, score in zip(self.classes_, scores, strict=False)}
-
-    def _targets(self) -> dict[Any, float]:
-        return {label: float(code) for code, label in enumerate(self.classes_)}
 
     def _leading(self, x: Any) -> Any:
         return next(iter(self.rank_one(x)), None)
@@ -181,7 +163,7 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
         if label is None:
             raise ValueError(f"each label has weights of its own: give label=, one of {self.classes_!r:.200}")
-        direction = np.eye(self._learner.geometry.n_columns)[code_of(label, self.classes_)]
+        direction = np.eye(self._learner.geometry.n_columns)[self._model.labels.code_of(label)]
         if self.calibrate:
             direction[-1] -= 1
         return direction, float(direction @ self._model.mean()[1])

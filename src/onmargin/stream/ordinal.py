@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from onmargin._core.stream import check_weight
 from onmargin.errors import ParameterError
 from onmargin.models.described import described
+from onmargin.models.labels import Label, Labels, code_of
 from onmargin.models.ordinal import OrdinalRegressorOptions, check_ranks
-from onmargin.stream._labels import Label, code_of
+from onmargin.models.plan import Model, Plan, Shape
 from onmargin.stream._learner import StreamLearner
 
 
@@ -67,9 +68,10 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
     task = "ordinal"
     _labelled = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.classes_: list[Any] = check_ranks(self.ranks or ())
+    @property
+    def classes_(self) -> list[Any]:
+        """The ranks, from low to high."""
+        return check_ranks(self.ranks or ())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -99,16 +101,16 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
         self : object
             The updated model.
         """
-        player = self._player
-        if player is None or not player.learn_label(x, y, weight):
+        loop = self._loop
+        if loop is None or not loop.learn_label(x, y, weight):
             self._learn_first(x, y, weight)
         return self
 
     def _learn_first(self, x: Any, y: Any, weight: float) -> None:
         if check_weight(weight) > 0:
             rank = self._check_target(y)
-            with self._opening(x) as player:
-                player.learn_label(x, rank, weight)
+            with self._opening(x) as loop:
+                loop.learn_label(x, rank, weight)
 
     def predict_one(self, x: Any) -> Any:
         """Predict the rank of an example: that of the first threshold above its score.
@@ -123,10 +125,10 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
         rank : str or int or None
             One of the ranks, or None if nothing was learned yet.
         """
-        player = self._player or self._opened()
-        if player is None:
+        loop = self._loop or self._opened()
+        if loop is None:
             return None
-        return self.classes_[int(self._learner.task.decode(np.array([player.scores(x)]))[0])]
+        return self.classes_[int(self._learner.task.decode(np.array([loop.scores(x)]))[0])]
 
     def scores_one(self, x: Any) -> float:
         """Return the score that the thresholds divide into ranks.
@@ -141,26 +143,27 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
         score : float
             Higher scores mean higher ranks; 0 if nothing was learned yet.
         """
-        player = self._opened()
-        return 0.0 if player is None else player.scores(x)[0] - float(self._model.mean()[1][0])
+        loop = self._opened()
+        return 0.0 if loop is None else loop.scores(x)[0] - float(self._model.mean()[1][0])
 
     @property
     def thresholds_(self) -> dict[Label, float]:
         """The learned threshold above each rank except the last."""
         n = len(self.classes_) - 1
-        values = -self._model.mean()[1] if "_model" in vars(self) else np.zeros(n)
+        values = -self._model.mean()[1] if self._begun else np.zeros(n)
         return dict(zip(self.classes_, values.tolist(), strict=False))
 
-    def _known(self) -> list[Any]:
-        if self.classes_ != check_ranks(self.ranks or ()):
-            raise ValueError(f"classes_ must be the ranks; got {self.classes_!r:.200}")
-        return []
+    def _check_model(self, model: Model) -> None:
+        if model.labels.known != self.classes_:
+            raise ValueError(f"classes_ must be the ranks; got {model.labels.known!r:.200}")
+        model.check(self.plan(), self._columns(), add_labels=lambda twin, labels: None)
+
+    def _start(self, x: Any, shape: Shape, plan: Plan) -> None:
+        super()._start(x, shape, plan)
+        self._model.labels = Labels(self.classes_)
 
     def _columns(self) -> int:
         return len(self.classes_) - 1
-
-    def _targets(self) -> dict[Any, float]:
-        return {label: float(code) for code, label in enumerate(self.classes_)}
 
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
         return np.ones(1), 0.0

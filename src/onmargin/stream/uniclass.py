@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.stream import Player, check_weight
+from onmargin._core.stream import StreamLoop, check_weight
 from onmargin.models.described import described
-from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first, threshold_of
+from onmargin.models.uniclass import FARTHEST, UniclassOptions, radius_of, starts_at_first, threshold_of
 from onmargin.stream._learner import Name, StreamLearner
-from onmargin.stream._players import KernelPlayer
+from onmargin.stream._loops import KernelLoop
 
 
 @described
@@ -88,27 +88,27 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         self : object
             The updated model.
         """
-        player = self._player
-        if player is not None:
-            player.learn(x, 0.0, weight)
+        loop = self._loop
+        if loop is not None:
+            loop.learn(x, 0.0, weight)
         elif check_weight(weight) > 0:
             with self._turns:
-                begun = "_model" in vars(self)
-                with self._opening(x) as player:
+                begun = self._begun
+                with self._opening(x) as loop:
                     if begun or not starts_at_first(self):
-                        player.learn(x, 0.0, weight)
+                        loop.learn(x, 0.0, weight)
                     else:
-                        self._settle_at(x, player)
+                        self._settle_at(x, loop)
         return self
 
-    def _settle_at(self, x: Any, player: Player) -> None:
+    def _settle_at(self, x: Any, loop: StreamLoop) -> None:
         """Move the center to an example."""
-        if isinstance(player, KernelPlayer):
-            player.plant(x)
+        if isinstance(loop, KernelLoop):
+            loop.set_center(x)
             return
-        player.read(x)
+        loop.read(x)
         center = np.zeros(self._learner.geometry.n_features)
-        places, values = player.entries()
+        places, values = loop.entries()
         center[places] = values
         self._learner.geometry.assign(center)
 
@@ -160,10 +160,11 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         score : float
             ``-offset_`` minus the distance from the center: negative for outliers. 0 if nothing was learned yet.
         """
-        player = self._opened()
-        if player is None:
+        loop = self._opened()
+        if loop is None:
             return 0.0
-        distance, height = player.scores(x)
+        distance, height = loop.scores(x)
+        distance = distance if distance < FARTHEST else FARTHEST  # also where the square of x overflows
         return threshold_of(self._learner) - sqrt(max(distance**2 - height**2, 0.0))
 
     def weights(self, label: Any = None, top: int | None = None) -> dict[Name, float]:
@@ -183,7 +184,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         """
         self._ask_for_weights()
         n = self.n_features_
-        return self._named(range(n), self._learner.geometry.center()[:n], top) if "_model" in vars(self) else {}
+        return self._named(range(n), self._learner.geometry.center()[:n], top) if self._begun else {}
 
     def explain(self, x: Any, label: Any = None, top: int | None = None) -> dict[Name, float]:
         """Return the contribution of each known feature to the squared distance from the center, largest first.
@@ -202,32 +203,32 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         contributions : dict
             Squared differences by the name of the feature; with hashing and for vectors, by its index.
         """
-        player = self._opened()
-        if player is None:
+        loop = self._opened()
+        if loop is None:
             return {}
         self._ask_for_weights()
         apart = -self._learner.geometry.center()
-        places, values = player.features(x)
+        places, values = loop.features(x)
         apart[places] += values
         return self._named(range(len(apart)), apart**2, top)
 
     @property
     def radius_(self) -> float:
         """The radius of the ball."""
-        if "_model" in vars(self):
+        if self._begun:
             return radius_of(self._learner)
         return 0.0 if self.radius == "learn" else float(self.epsilon)
 
     @property
     def offset_(self) -> float:
         """Minus the largest distance from the center that an inlier may have."""
-        return -threshold_of(self._learner) if "_model" in vars(self) else -self.radius_
+        return -threshold_of(self._learner) if self._begun else -self.radius_
 
-    def _opened(self) -> Player | None:
-        player = super()._opened()
-        if player is not None:
-            player.outward = True
-        return player
+    def _opened(self) -> StreamLoop | None:
+        loop = super()._opened()
+        if loop is not None:
+            loop.outward = True
+        return loop
 
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
         raise TypeError("a ball has no intercept: use weights and radius_")

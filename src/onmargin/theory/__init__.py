@@ -3,9 +3,6 @@
 from typing import TYPE_CHECKING
 
 from onmargin._lazy import lazy_names
-from onmargin.theory.balls import ball_squared_distance
-from onmargin.theory.batch import batch_updates
-from onmargin.theory.costs import pa1_cost, pa2_cost, pa_cost
 from onmargin.theory.gradients import (
     exponentiated_gradient_loss,
     gradient_descent_loss,
@@ -13,16 +10,25 @@ from onmargin.theory.gradients import (
     winnow_half_mistakes,
     winnow_half_mistakes_by_misses,
 )
-from onmargin.theory.pa import (
+from onmargin.theory.passive_aggressive import (
+    ball_squared_distance,
+    batch_updates,
     direction,
+    pa1_capped_losses,
+    pa1_cost,
+    pa1_loss,
+    pa1_mistakes,
+    pa1_mistakes_as_printed,
+    pa2_best_c,
+    pa2_cost,
+    pa2_squared_loss,
+    pa_cost,
     pa_distance,
     pa_separable,
     pa_squared_loss,
     pa_unit_squared_loss,
     simplex_pa_squared_loss,
 )
-from onmargin.theory.pa1 import pa1_capped_losses, pa1_loss, pa1_mistakes, pa1_mistakes_as_printed
-from onmargin.theory.pa2 import pa2_best_c, pa2_squared_loss
 from onmargin.theory.primal_dual import (
     climbing_mistakes,
     dual_gap,
@@ -31,20 +37,18 @@ from onmargin.theory.primal_dual import (
     mean_loss,
     mitigating,
     mitigating_inverse,
+    perceptron_mistakes,
+    perceptron_mistakes_by_squares,
     progress_mistakes,
     regret,
+    set_errors,
+    simperc_mistakes,
+    simplex_mistakes,
     winnow_mistakes,
 )
 from onmargin.theory.ridge import ridge_squared_loss
 from onmargin.theory.risk import online_to_batch_risk
 from onmargin.theory.second_order import arow_mistakes, arow_squared_loss
-from onmargin.theory.simultaneous import (
-    perceptron_mistakes,
-    perceptron_mistakes_by_squares,
-    set_errors,
-    simperc_mistakes,
-    simplex_mistakes,
-)
 
 if TYPE_CHECKING:
     from onmargin.theory._certify import certify

@@ -1,6 +1,6 @@
 """The case of a run: the constraints of its stream, and the size and curvature of its weights, by its parts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -31,9 +31,8 @@ from onmargin.estimators._phi import as_phi
 from onmargin.estimators._trials import read_trials
 from onmargin.estimators.class_feature_classifier import _joined, _read_targets
 from onmargin.models.label_sets import read_label_sets
-from onmargin.models.trials import foreseeing
-from onmargin.theory._bias import squared_norms, with_bias
-from onmargin.theory._halfspaces import Balls, Columns, HalfSpaces, Thresholds, alone
+from onmargin.models.trials import transform_ahead
+from onmargin.theory._halfspaces import Balls, Columns, HalfSpaces, Thresholds, alone, squared_norms, with_bias
 from onmargin.theory._sequences import read_sequences
 from onmargin.theory._sizes import Size, euclidean, of_balanced, of_pnorm, of_simplex
 from onmargin.theory._structures import read_structures
@@ -258,13 +257,10 @@ def _drift(run: Any, X: Any, y: Any) -> Callable[[Vector], float]:
     @cache
     def sums() -> list[Vector]:
         """Return the sums of P_t - P_{t-1}, and of that times w and w²."""
-        again = clone(run).set_params(average=False)
-        named = {"classes": run.classes_} if hasattr(run, "classes_") else {}
-        rows, targets = run._checked(X, keep=True), np.asarray(y)
         totals = [np.zeros(1)] * 3
         before, bias = np.ones(1), run._learner.geometry.bias
-        for i in range(rows.shape[0]):
-            g = again.partial_fit(rows[i : i + 1], targets[i : i + 1], **named)._learner.geometry
+        for again in learn_rows(clone(run).set_params(average=False), run, X, y):
+            g = again._learner.geometry
             w = _with_intercepts(g.weights, g.intercept, bias)
             after = 1 / _with_intercepts(g.metric, g.metric_intercept * bias, bias)
             gained = np.maximum(after - before, 0.0)
@@ -277,6 +273,14 @@ def _drift(run: Any, X: Any, y: Any) -> Callable[[Vector], float]:
         return max(float((total * u**2 - 2 * first * u + second).sum()), 0.0)
 
     return drift
+
+
+def learn_rows(copy: Any, run: Any, X: Any, y: Any) -> Iterator[Any]:
+    """Yield an unfitted copy of a run after each row of its stream."""
+    named = {"classes": run.classes_} if hasattr(run, "classes_") else {}
+    X, y = run._checked(X, keep=True), np.asarray(y)
+    for i in range(X.shape[0]):
+        yield copy.partial_fit(X[i : i + 1], y[i : i + 1], **named)
 
 
 def _with_intercepts(weights: Any, intercepts: Vector, bias: float) -> Vector:
@@ -361,7 +365,7 @@ def _slots(owner: Places) -> Places:
 
 def _class_features(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
     sets = _read_targets(X, y)
-    pieces = as_phi(run.phi).learn(X, sets, run.classes_, np.ones(len(sets), bool), foreseeing(run))
+    pieces = as_phi(run.phi).learn(X, sets, run.classes_, np.ones(len(sets), bool), transform_ahead(run))
     rows, ends, codes = _joined(list(pieces))
     rows, k = rows.astype(np.float64), len(run.classes_)
     relevant = np.zeros((len(sets), k), bool)

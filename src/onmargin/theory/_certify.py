@@ -1,6 +1,5 @@
 """Certify a run: find its theorem, compute the bound and check whether the run is within it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from inspect import signature
 from typing import Any
@@ -12,7 +11,7 @@ from sklearn.base import clone
 from onmargin.estimators._estimator import Estimator
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
 from onmargin.learner import Totals
-from onmargin.theory._cases import read_case, weigh_classes
+from onmargin.theory._cases import learn_rows, read_case, weigh_classes
 from onmargin.theory._competitor import Solution, best_weights
 from onmargin.theory._given import as_vector
 from onmargin.theory._several import certify_several, check_several
@@ -97,7 +96,7 @@ def certify(
         check_several(run)
         if competitor is not None:
             raise ValueError("competitor must be None for several models: they are compared with the best of them")
-        return certify_several(run, y, replay.totals, replay.conditions, _one_by_one(run, X, y))
+        return certify_several(run, y, replay.totals, replay.conditions, learn_rows(clone(run), run, X, y))
     check_listed(name, run._learner)
     case = read_case(run, X, y, given)
     row = find_row(name, run._learner, case)
@@ -151,14 +150,6 @@ def _played(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any], *, 
             raise
         return None
     return run
-
-
-def _one_by_one(run: Any, X: Any, y: Any) -> Iterator[Any]:
-    """Yield an initially unfitted copy after each row of the stream."""
-    copy, named = clone(run), {"classes": run.classes_} if hasattr(run, "classes_") else {}
-    X, y = run._checked(X, keep=True), np.asarray(y)
-    for i in range(X.shape[0]):
-        yield copy.partial_fit(X[i : i + 1], y[i : i + 1], **named)
 
 
 def _labels(model: Any, y: Any) -> Any:

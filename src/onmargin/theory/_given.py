@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.tasks.sequence import Sequence
+from onmargin._core.tasks.task import Structured, Task, Uniclass
+from onmargin._core.tasks.trial import Ordinal
 from onmargin.estimators._checks import check_numbers
-from onmargin.estimators.ordinal import OrdinalRegressor
-from onmargin.estimators.sequence_tagger import SequenceTagger
-from onmargin.estimators.structured import StructuredPredictor
-from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 
 Vector = NDArray[np.float64]
 
@@ -19,11 +18,10 @@ def as_vector(run: Any, competitor: Any, problem: Any) -> Vector:
     """Return one vector from weights, a tuple of weights and intercepts, or a fitted estimator of the same kind."""
     if getattr(run, "kernel", None) is not None:
         return _expansion(run, check_numbers(competitor, "competitor"), problem)
-    if isinstance(run, StructuredPredictor):
+    task = type(run._learner.task)
+    if task is Structured:
         return _structures(competitor, problem)
-    names, join = next(
-        (KINDS[kind] for kind in type(run).__mro__ if kind in KINDS), (("coef_", "intercept_"), _columns)
-    )
+    names, join = ATTRIBUTES.get(task, (("coef_", "intercept_"), _columns))
     if hasattr(competitor, names[0]):
         given = [getattr(competitor, name) for name in names if hasattr(competitor, name)]
     else:
@@ -35,14 +33,10 @@ def as_vector(run: Any, competitor: Any, problem: Any) -> Vector:
         for part, name in zip(given, names, strict=False)
     ]
     try:
-        u = np.asarray(join(run, problem, *arrays), dtype=np.float64)
+        return np.asarray(join(run, problem, *arrays), dtype=np.float64).reshape(problem.n_weights)
     except ValueError as error:
         shapes = [array.shape for array in arrays]
         raise ValueError(f"competitor must be {_words(names)}, of the shapes of this learner; got {shapes}") from error
-    if u.shape != (problem.n_weights,):
-        shapes = [array.shape for array in arrays]
-        raise ValueError(f"competitor must be {_words(names)}, of the shapes of this learner; got {shapes}")
-    return u
 
 
 def _expansion(run: Any, coefficients: Vector, problem: Any) -> Vector:
@@ -117,10 +111,9 @@ def _chain(run: Any, problem: Any, coef: Vector, transitions: Vector, intercept:
     return np.concatenate([_columns(run, problem, coef, intercept), transitions.ravel()])
 
 
-# Attributes of the competitors of each kind, and the function that joins them to a vector.
-LINEAR: tuple[tuple[str, ...], Callable[..., Vector]] = (("coef_", "intercept_"), _columns)
-KINDS: dict[type, tuple[tuple[str, ...], Callable[..., Vector]]] = {
-    OrdinalRegressor: (("coef_", "thresholds_"), _thresholds),
-    PassiveAggressiveUniclass: (("center_", "radius_"), _ball),
-    SequenceTagger: (("coef_", "transitions_", "intercept_"), _chain),
+# Attributes of competitors by task, and the function that joins them to a vector; other tasks have linear weights.
+ATTRIBUTES: dict[type[Task], tuple[tuple[str, ...], Callable[..., Vector]]] = {
+    Ordinal: (("coef_", "thresholds_"), _thresholds),
+    Uniclass: (("center_", "radius_"), _ball),
+    Sequence: (("coef_", "transitions_", "intercept_"), _chain),
 }

@@ -11,8 +11,7 @@ from scipy import sparse
 from onmargin._core.tasks.sequence import decode, decode_most_wrong
 from onmargin._core.text.reader import Reader
 from onmargin.estimators._sequences import read_labels
-from onmargin.theory._bias import with_bias
-from onmargin.theory._halfspaces import Columns, HalfSpaces
+from onmargin.theory._halfspaces import Columns, HalfSpaces, with_bias
 from onmargin.theory.certificate import NoTheorem
 
 Vector = NDArray[np.float64]
@@ -118,7 +117,7 @@ def read_sequences(run: Any, X: Any, y: Any, lengths: Any) -> tuple[Sequences, f
     else:
         reader = Reader(run._names, grow=False, dtype=np.float64, separator=run.separator)
         for sequence in X:
-            reader.read_all(sequence)
+            reader.read_all(run._tokens(sequence))
         values, indices, indptr = reader.arrays()
         matrix = sparse.csr_matrix((values, indices, indptr), shape=(len(indptr) - 1, len(run._names)))
     matrix = with_bias(matrix, run._learner.geometry.bias, auto=run.intercept_scaling == "auto")

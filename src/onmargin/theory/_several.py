@@ -46,9 +46,9 @@ def _no_outliers(task: ExpertVote, y: Any) -> list[Condition]:
 
 
 def certify_several(
-    run: Any, y: Any, totals: Totals, conditions: tuple[Condition, ...], played: Iterable[Any]
+    run: Any, y: Any, totals: Totals, conditions: tuple[Condition, ...], copies: Iterable[Any]
 ) -> Certificate:
-    """Compare a run with the best of its models; `played` is a copy of it after each row of the stream.
+    """Compare a run with the best of its models; `copies` is a copy of it after each row of the stream.
 
     The weighted loss of the models exceeds that of the best model by at most the regret bound, which includes the cost
     of shares. A vote is wrong only if
@@ -57,7 +57,7 @@ def certify_several(
     """
     task = run._model.combined
     counted, factor, more, column = ("loss", 1.0, 0, 1) if task.by_loss else ("mistakes", 2.0, 10, 0)
-    sums = np.array([copy._model.combined.state()["outcomes"][:, column] for copy in played])
+    sums = np.array([copy._model.combined.state()["outcomes"][:, column] for copy in copies])
     regret, best = float(task.regret_bound()), int(sums[-1].argmin())
     chosen = Competitor(np.zeros(0), nan, np.diff(sums[:, best], prepend=0.0))
 

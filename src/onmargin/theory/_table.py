@@ -306,7 +306,7 @@ REASONS: tuple[tuple[Callable[[Parts, Case | None], bool], str], ...] = (
         'update="max" and C=inf have no theorem for sets. Use "conproj", "exact" or "simperc", and a finite C.',
     ),
     (
-        lambda parts, case: isinstance(parts.task, Sequence),
+        lambda parts, case: isinstance(parts.task, Sequence) and type(parts.step) is Even,
         'update="perceptron" of sequences has no theorem here. Use "prediction" or "max_loss".',
     ),
     (

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin.learner import Totals
-from onmargin.theory import costs, gradients, pa, pa1, pa2, primal_dual, ridge, second_order, simultaneous
+from onmargin.theory import gradients, primal_dual, ridge, second_order
+from onmargin.theory import passive_aggressive as pa
 from onmargin.theory._competitor import AnyProblem
 from onmargin.theory._sizes import Size
 from onmargin.theory.certificate import Condition
@@ -155,40 +156,40 @@ CAPPED_LOSS = Theorem(
     "[PD] Thm. 3",
     "loss <= T g⁻¹((F(u) + C · loss of u) / T), g(l) = max of τl - τ²R²/2 over 0 <= τ <= C",
     "loss",
-    lambda case, u: pa1.pa1_loss(case.C, case.curvature, u.rounds, 2 * u.size, u.loss),
+    lambda case, u: pa.pa1_loss(case.C, case.curvature, u.rounds, 2 * u.size, u.loss),
 )
 DAMPED = Theorem(
     "[JMLR] Thm. 5",
     "sum of squared losses <= (R² + 1/(2C)) (2F(u) + 2C · sum of squared losses of u)",
     "squared_loss",
-    lambda case, u: pa2.pa2_squared_loss(case.C, case.curvature, 2 * u.size, u.squared_loss),
+    lambda case, u: pa.pa2_squared_loss(case.C, case.curvature, 2 * u.size, u.squared_loss),
     squared=True,
 )
 PA_COST = Theorem(
     "[JMLR] sec. 8",
     "cost <= R² · |u|², for u without loss",
     "cost",
-    lambda case, u: costs.pa_cost(case.curvature, 2 * u.size),
+    lambda case, u: pa.pa_cost(case.curvature, 2 * u.size),
     _no_loss,
 )
 CAPPED_COST = Theorem(
     "[JMLR] Thm. 10, for any R and C",
     "cost <= c / g(sqrt c) · (|u|²/2 + C · loss of u), c the largest cost, g(l) = max of τl - τ²R²/2 over 0 <= τ <= C",
     "cost",
-    lambda case, u: costs.pa1_cost(case.C, case.curvature, 2 * u.size, u.loss, case.largest_cost),
+    lambda case, u: pa.pa1_cost(case.C, case.curvature, 2 * u.size, u.loss, case.largest_cost),
 )
 DAMPED_COST = Theorem(
     "[JMLR] sec. 8",
     "cost <= (R² + 1/(2C)) (|u|² + 2C · sum of squared losses of u)",
     "cost",
-    lambda case, u: costs.pa2_cost(case.C, case.curvature, 2 * u.size, u.squared_loss),
+    lambda case, u: pa.pa2_cost(case.C, case.curvature, 2 * u.size, u.squared_loss),
     squared=True,
 )
 PERCEPTRON = Theorem(
     "[PD] Thm. 2",
     "mistakes <= L + N/2 + sqrt(N² + 4LN)/2, L the loss of u and N = R² · 2F(u)",
     "mistakes",
-    lambda case, u: simultaneous.perceptron_mistakes(case.curvature, 2 * u.size / case.margin**2, u.loss / case.margin),
+    lambda case, u: primal_dual.perceptron_mistakes(case.curvature, 2 * u.size / case.margin**2, u.loss / case.margin),
     grid=(0.03, 0.1, 0.3, 0.6, 1.0),
 )
 FIXED = Theorem(

@@ -1,8 +1,9 @@
 r"""Bounds for gradient descent and exponentiated gradient, Perceptron and Winnow ([SLIDES], corrected)."""
 
-from onmargin.theory._arguments import condition, not_negative, positive
+from onmargin.theory._arguments import checked, condition
 
 
+@checked("rate")
 def gradient_descent_loss(
     rate: float, max_squared_norm: float, competitor_squared_norm: float, competitor_squared_loss: float
 ) -> float:
@@ -35,18 +36,13 @@ def gradient_descent_loss(
     >>> gradient_descent_loss(0.5, max_squared_norm=1.0, competitor_squared_norm=4.0, competitor_squared_loss=1.0)
     10.0
     """
-    positive(rate=rate)
-    not_negative(
-        max_squared_norm=max_squared_norm,
-        competitor_squared_norm=competitor_squared_norm,
-        competitor_squared_loss=competitor_squared_loss,
-    )
     condition(
         2 * rate * max_squared_norm <= 1 + 1e-9, "rate <= 1 / (2 |x|²)", f"{rate=:g}, |x|² = {max_squared_norm:g}"
     )
     return 2 * competitor_squared_loss + competitor_squared_norm / rate
 
 
+@checked("rate")
 def exponentiated_gradient_loss(
     rate: float, max_spread: float, divergence: float, competitor_squared_loss: float
 ) -> float:
@@ -79,12 +75,11 @@ def exponentiated_gradient_loss(
     >>> exponentiated_gradient_loss(2.0, max_spread=1.0, divergence=3.0, competitor_squared_loss=1.0)
     5.0
     """
-    positive(rate=rate)
-    not_negative(max_spread=max_spread, divergence=divergence, competitor_squared_loss=competitor_squared_loss)
     condition(rate * max_spread**2 <= 2 * (1 + 1e-9), "rate <= 2 / spread²", f"{rate=:g}, {max_spread=:g}")
     return 2 * competitor_squared_loss + 2 * divergence / rate
 
 
+@checked()
 def perceptron_margin2_mistakes(
     max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float
 ) -> float:
@@ -116,14 +111,10 @@ def perceptron_margin2_mistakes(
     >>> perceptron_margin2_mistakes(max_squared_norm=1.0, competitor_squared_norm=16.0, competitor_loss=0.0)
     4.0
     """
-    not_negative(
-        max_squared_norm=max_squared_norm,
-        competitor_squared_norm=competitor_squared_norm,
-        competitor_loss=competitor_loss,
-    )
     return competitor_loss + max_squared_norm * competitor_squared_norm / 4
 
 
+@checked("rate", "margin")
 def winnow_half_mistakes(
     rate: float, margin: float, max_number: float, divergence: float, competitor_loss: float
 ) -> float:
@@ -160,8 +151,6 @@ def winnow_half_mistakes(
     >>> round(winnow_half_mistakes(0.4, margin=0.1, max_number=1.0, divergence=0.2, competitor_loss=0.0), 6)
     10.0
     """
-    positive(rate=rate, margin=margin)
-    not_negative(max_number=max_number, divergence=divergence, competitor_loss=competitor_loss)
     condition(
         rate * max_number**2 <= 4 * margin * (1 + 1e-9),
         "rate <= 4 margin / X²",
@@ -170,6 +159,7 @@ def winnow_half_mistakes(
     return 2 * competitor_loss / margin + 2 * divergence / (rate * margin)
 
 
+@checked("margin")
 def winnow_half_mistakes_by_misses(margin: float, max_number: float, divergence: float, misses: int) -> float:
     r"""Bound the mistakes of Winnow with threshold ½ and rate :math:`4\gamma` by a competitor's margin errors.
 
@@ -201,7 +191,5 @@ def winnow_half_mistakes_by_misses(margin: float, max_number: float, divergence:
     >>> round(winnow_half_mistakes_by_misses(margin=0.1, max_number=1.0, divergence=0.2, misses=1), 6)
     22.0
     """
-    positive(margin=margin)
-    not_negative(max_number=max_number, divergence=divergence, misses=misses)
     condition(max_number <= 1 + 1e-9, "numbers of at most 1", f"{max_number=:g}")
     return (1 / margin + 2) * misses + divergence / (2 * margin**2)

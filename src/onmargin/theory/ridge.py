@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from math import fsum, log1p
 
-from onmargin.theory._arguments import not_negative, positive
+from onmargin.theory._arguments import checked
 
 
+@checked("alpha")
 def ridge_squared_loss(
     alpha: float,
     eigenvalues: Iterable[float],
@@ -50,12 +51,6 @@ def ridge_squared_loss(
     >>> round(bound, 2)
     26.42
     """
-    positive(alpha=alpha)
-    not_negative(
-        largest=largest,
-        competitor_squared_norm=competitor_squared_norm,
-        competitor_squared_loss=competitor_squared_loss,
-    )
     # The matrix is positive semidefinite, but rounding may make its smallest eigenvalues negative.
     volume = fsum(log1p(max(float(one), 0.0) / alpha) for one in eigenvalues)
     return alpha * competitor_squared_norm + competitor_squared_loss + largest**2 * volume

@@ -2,9 +2,10 @@
 
 from math import log, sqrt
 
-from onmargin.theory._arguments import condition, not_negative, positive
+from onmargin.theory._arguments import checked, condition
 
 
+@checked("rounds")
 def online_to_batch_risk(total_loss: float, rounds: int, delta: float = 0.05) -> float:
     r"""Return a bound on the expected loss of the averaged weights, from the losses of the run.
 
@@ -40,8 +41,6 @@ def online_to_batch_risk(total_loss: float, rounds: int, delta: float = 0.05) ->
     >>> round(online_to_batch_risk(total_loss=50.0, rounds=1000), 3)
     0.127
     """
-    positive(rounds=rounds)
-    not_negative(total_loss=total_loss)
     condition(0 < delta < 1, "0 < delta < 1", f"{delta=:g}")
     condition(total_loss <= rounds, "losses between 0 and 1", f"{total_loss=:g} in {rounds} rounds")
     return total_loss / rounds + sqrt(2 * log(1 / delta) / rounds)

@@ -2,9 +2,10 @@
 
 from math import sqrt
 
-from onmargin.theory._arguments import not_negative, positive
+from onmargin.theory._arguments import checked
 
 
+@checked("r")
 def arow_mistakes(
     r: float,
     log_determinant: float,
@@ -52,18 +53,11 @@ def arow_mistakes(
     >>> round(bound, 2)
     6.2
     """
-    positive(r=r)
-    not_negative(
-        log_determinant=log_determinant,
-        timid_updates=timid_updates,
-        competitor_squared_norm=competitor_squared_norm,
-        competitor_squared_scores=competitor_squared_scores,
-        competitor_loss=competitor_loss,
-    )
     size = r * competitor_squared_norm + competitor_squared_scores
     return sqrt(size * (log_determinant + timid_updates)) + competitor_loss - timid_updates
 
 
+@checked("r")
 def arow_squared_loss(
     r: float,
     max_squared_norm: float,
@@ -114,13 +108,6 @@ def arow_squared_loss(
     >>> arow_squared_loss(1.0, 3.0, competitor_squared_norm=4.0, competitor_squared_loss=16.0, competitor_drift=5.0)
     324.0
     """
-    positive(r=r)
-    not_negative(
-        max_squared_norm=max_squared_norm,
-        competitor_squared_norm=competitor_squared_norm,
-        competitor_squared_loss=competitor_squared_loss,
-        competitor_drift=competitor_drift,
-    )
     losses = competitor_squared_loss / r
     size = competitor_squared_norm + competitor_drift
     return (max_squared_norm + r) * (sqrt(losses) + sqrt(losses + size)) ** 2

@@ -147,7 +147,7 @@ cdef class Parser:
             fault = self.rows(b)
         return None if fault == NO_FAULT else f"{FAULTS[fault]}; got {token_at(text[:n], b.p - b.start)!r}"
 
-    def take(self):
+    def take_rows(self):
         """Return labels, ends of labels, ends of rows, indices, values, qids or None, and the number of lines."""
         cdef Block* b = &self.block
         labels, label_ends, row_ends, qids = self.scratch
@@ -193,7 +193,7 @@ cdef class Parser:
     cdef tuple unused_pair(self):
         """Return arrays of indices and values that no block refers to any more.
 
-        If all blocks are kept, it is the last pair, from which `take` copies.
+        If all blocks are kept, it is the last pair, from which `take_rows` copies.
         """
         for pair in self.pool:
             indices, values = pair

@@ -33,7 +33,7 @@ cdef class Additive(Geometry):
     cdef double curvature(self, const Row* x, bint both) noexcept nogil
 
     cdef void sum_anew(self) noexcept nogil
-    cdef void look(self, const Row* x, Py_ssize_t column, double a, double* low, double* high) noexcept nogil
+    cdef void find_range(self, const Row* x, Py_ssize_t column, double a, double* low, double* high) noexcept nogil
     cdef double rest(self, const Row* x, double S, double touched) noexcept nogil
     cdef void shift(self, const Row* x, Py_ssize_t column, double a) noexcept nogil
 

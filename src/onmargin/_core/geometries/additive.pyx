@@ -76,6 +76,11 @@ cdef class Additive(Geometry):
     def recombined(self, mixing):
         """Return a copy with combined columns of theta: column c is sum_k mixing[c, k] times column k."""
         cdef Additive copy = self.alike(len(mixing))
+        if np.array_equal(mixing, [[-1]]):  # sums over the opposite of theta stay as they are
+            copy.__setstate__(self.__reduce__()[2])
+            for array in (copy.theta, copy.slopes):
+                np.negative(array, out=array)
+            return copy
         copy.clock = self.clock
         copy.theta[:, :copy.n_columns] = combined(self.theta[:, :self.n_columns], mixing)
         copy.sum_anew()
@@ -168,7 +173,7 @@ cdef class Additive(Geometry):
             h = &r.halfspaces[i]
             h.q = two if h.up >= 0 and h.down >= 0 else one
 
-    cdef void look(self, const Row* x, Py_ssize_t column, double a, double* low, double* high) noexcept nogil:
+    cdef void find_range(self, const Row* x, Py_ssize_t column, double a, double* low, double* high) noexcept nogil:
         """Widen [low, high] to hold the theta that a move by a x would touch."""
         cdef Py_ssize_t i
         cdef double theta
@@ -208,7 +213,7 @@ cdef class Additive(Geometry):
         cdef double[64] theta, slope
         cdef Py_ssize_t first, i, k, n
         cdef double low = INFINITY, high = -INFINITY, old = 0, new = 0
-        self.look(x, column, a, &low, &high)
+        self.find_range(x, column, a, &low, &high)
         if high < low:
             return
         cdef bint beyond = self.is_beyond(self.size(low, high), self.level)
@@ -273,8 +278,8 @@ cdef class Searching(Additive):
     cdef double left_at(self, const Round* r, const HalfSpace* h, double a) noexcept nogil:
         """Return the remaining loss of a half-space at theta + a z."""
         cdef double low = INFINITY, high = -INFINITY, size, along
-        self.look(r.x, h.up, a, &low, &high)
-        self.look(r.x, h.down, -a, &low, &high)
+        self.find_range(r.x, h.up, a, &low, &high)
+        self.find_range(r.x, h.down, -a, &low, &high)
         size = self.size(low, high)
         if not (
             not self.is_beyond(size, self.level) and self.score_at(r.x, h, a, self.level, &along)
@@ -349,6 +354,10 @@ cdef class Entropic(Searching):
 
     The level is a theta itself: f(theta) = exp(theta - level).
     """
+
+    @property
+    def symmetric(self):
+        return False
 
     def resized(self, Py_ssize_t n_features):
         raise ValueError(
@@ -434,6 +443,10 @@ cdef class Entropic(Searching):
 
 cdef class Balanced(Entropic):
     """Signed weights of total size 1: the entropic geometry over features (x, -x), w_i = sinh(theta_i) / sum_j cosh."""
+
+    @property
+    def symmetric(self):
+        return True
 
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
         cdef Py_ssize_t i

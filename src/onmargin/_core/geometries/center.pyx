@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from onmargin._core.restore import fill, whole, zeros
+from onmargin._core.restore import fill, number, whole, zeros
 
 from libc.math cimport sqrt
 
@@ -15,6 +15,8 @@ from onmargin._core.rows cimport Row, address, vec_for
 
 # A scale this small is multiplied into the vector: rarely, and long before anything underflows.
 cdef double SMALLEST_SCALE = 1e-200
+# A center this far from zero is refused: distances from it would overflow.
+cdef double MOST_SQUARES = 1e290
 
 
 cdef class Center(Geometry):
@@ -48,7 +50,8 @@ cdef class Center(Geometry):
 
     def __setstate__(self, state):
         self.clock = whole(state["clock"], "clock")
-        self.scale, self.squared_norm = state["scale"], state["squared_norm"]
+        self.scale = number(state["scale"], "scale", least=SMALLEST_SCALE)
+        self.squared_norm = number(state["squared_norm"], "squared_norm")
         fill(self.vector, state, "vector")
 
     def center(self):
@@ -57,6 +60,9 @@ cdef class Center(Geometry):
 
     def assign(self, center):
         """Set the center."""
+        squared_norm = np.dot(center, center)
+        if not squared_norm < MOST_SQUARES:
+            raise ValueError(f"the first row is too large for a center: its squared norm is {squared_norm:g}")
         self.vector[:] = center
         self.scale = 1
         self.squared_norm = self.vector @ self.vector
@@ -95,7 +101,7 @@ cdef class Center(Geometry):
         r.n_scores = 2
 
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
-        s[0] = self.distance(x, self.vec.squared_norm(x), spare)
+        s[0] = self.distance(x, self.vec.squared_norm(x), spare)  # not finite for a row that is not
         s[1] = self.height
 
     cdef void measure(self, Round* r) noexcept nogil:

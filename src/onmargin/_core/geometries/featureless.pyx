@@ -3,11 +3,11 @@
 from onmargin._core.geometries.geometry import float_type
 from onmargin._core.restore import whole
 
-from onmargin._core.geometries.changed cimport Changed
+from onmargin._core.geometries.transformed cimport Transformed
 from onmargin._core.geometries.geometry cimport Geometry
 
 
-cdef class Featureless(Changed):
+cdef class Featureless(Transformed):
     """An inner geometry whose rows are empty: it learns only an intercept, the level of the targets."""
 
     def __init__(self, Geometry inner, Py_ssize_t n_features, dtype):

@@ -8,7 +8,7 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memset
 
-from onmargin._core.geometries.changed cimport Changed
+from onmargin._core.geometries.transformed cimport Transformed
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.geometries.splitmix cimport mixed
 from onmargin._core.rows cimport Row, address
@@ -53,7 +53,7 @@ cdef void mark(const real* values, const int32_t* indices, Py_ssize_t n, uint8_t
             n_new[0] += 1
 
 
-cdef class Ferns(Changed):
+cdef class Ferns(Transformed):
     """Another geometry, whose rows have one non-zero per fern: the cell in which the row lies ([FERNS]).
 
     A fern is `n_tests` tests x_j > threshold, whose outcomes are the binary digits of its cell. The non-zero is
@@ -111,7 +111,7 @@ cdef class Ferns(Changed):
     def __setstate__(self, state):
         fill(self.met, state, "met")
         for j in np.flatnonzero(self.met):
-            self.meet(j)
+            self.note_column(j)
 
     def alike(self, Geometry inner):
         """The same ferns before another geometry."""
@@ -127,7 +127,7 @@ cdef class Ferns(Changed):
         other.__setstate__({"met": np.pad(self.met[:shared], (0, n_features - shared))})
         return other
 
-    cdef void meet(self, Py_ssize_t j) noexcept nogil:
+    cdef void note_column(self, Py_ssize_t j) noexcept nogil:
         """Test feature j where it comes before the one that is tested."""
         cdef Py_ssize_t k
         cdef uint64_t own = mixed(self.seed + (<uint64_t>j + 1) * <uint64_t>0x9E3779B97F4A7C15), rank
@@ -172,4 +172,4 @@ cdef class Ferns(Changed):
         else:
             mark(<const double*>x.values, x.indices, x.n, self.was_met, self.new, &n_new)
         for i in range(n_new):
-            self.meet(self.new[i])
+            self.note_column(self.new[i])

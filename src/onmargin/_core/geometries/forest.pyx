@@ -179,8 +179,9 @@ cdef class Forest(Geometry):
         if not ((children == 0) | (children > np.arange(NODES)) & (children < NODES - 1)).all():
             raise ValueError(f"children must have nodes after their parents, below {NODES - 1}")
         self.tested[...], self.children[...] = tested, children
-        for name in ("rows", "targets", "weights", "losses", "thresholds", "sums"):
+        for name in ("rows", "targets", "weights", "losses", "sums"):
             fill(getattr(self, name), state, name)
+        fill(self.thresholds, state, "thresholds", infinite=True)  # those of features that were left out
 
     @property
     def bias(self):

@@ -6,13 +6,13 @@ from onmargin._core.restore import claim, whole
 
 from libc.math cimport INFINITY, sqrt
 
-from onmargin._core.geometries.changed cimport Changed
+from onmargin._core.geometries.transformed cimport Transformed
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.matrix cimport Matrix, matrix_for
 from onmargin._core.rows cimport Row, address
 
 
-cdef class Fourier(Changed):
+cdef class Fourier(Transformed):
     """An inner geometry on rows z(x) = sqrt(2 / D) cos(Omega x + b) with D features ([RFF]).
 
     <z(x), z(x')> approaches exp(-gamma |x - x'|^2) as D grows, with Omega drawn from N(0, 2 gamma) and b uniform. Both

@@ -44,8 +44,8 @@ def column_runs(mixing):
     if (new[1:] == new[:-1]).any() or (mixing[new, old] != 1).any():
         return None
     cuts = [0, *(np.flatnonzero((np.diff(new) != 1) | (np.diff(old) != 1)) + 1).tolist(), len(new)]
-    runs = [(new[i:j], old[i:j]) for i, j in zip(cuts, cuts[1:], strict=False) if i < j]
-    return [tuple(slice(int(part[0]), int(part[-1]) + 1) for part in run) for run in runs]
+    ends = [(i, j - 1) for i, j in zip(cuts, cuts[1:], strict=False) if i < j]
+    return [tuple([slice(int(part[i]), int(part[j]) + 1) for part in (new, old)]) for i, j in ends]
 
 
 cdef combine_into(out, columns, mixing, runs):
@@ -72,6 +72,11 @@ cdef class Geometry:
     line_search  return the step along a half-space at which its loss is zero, at most `cap`
     move         move tau along every half-space; return the squared length of the move
     """
+
+    @property
+    def symmetric(self):
+        """Whether weights with all signs changed learn the other class in the same way."""
+        return True
 
     def leaves(self):
         """Return the geometries that are side by side in this one, or itself if it does not combine others."""

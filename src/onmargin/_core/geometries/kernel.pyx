@@ -69,7 +69,7 @@ cdef class Expansion(Columns):
 
     Only inner products of phi are needed, the kernel values K(x, z) = <phi(x), phi(z)>: scores are
     s = sum_i K(x_i, x) c_i, the squared norm of a row is K(x, x), and a move along phi(x) makes x a support ([JMLR]
-    sec. 3). Before a block of rounds is played, `face` must get the scores of its rows, and their kernel values with
+    sec. 3). Before a block of rounds runs, `face` must get the scores of its rows, and their kernel values with
     each other: a move along phi(x) changes the score of row z by its multiple of K(x, z). So each score is a sum over
     the moves in their order, however the rounds were cut into blocks. Where coefficients of old supports change, too
     (`needs_values`), `face` must get the kernel values of the rows with all supports instead, and each round computes

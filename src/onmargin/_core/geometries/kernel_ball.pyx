@@ -43,7 +43,7 @@ cdef class Ball(Expansion):
         self.squared_norm = state["squared_norm"]
         Expansion.__setstate__(self, state)
 
-    def plant(self, Py_ssize_t key, double squared_norm):
+    def set_center(self, Py_ssize_t key, double squared_norm):
         """Set the center of an untrained ball to the row of this key."""
         self.hold_slots(1)
         self.n_slots, self.key[0], self.live[0], self.coef[0], self.squared_norm = 1, key, 1, 1, squared_norm
@@ -132,8 +132,8 @@ cdef class BudgetedBall(Ball):
         self.seat_memory[live] = np.arange(self.n_live)
         fill(self.gram_memory[:self.n_live, :self.n_live], state, "gram")
 
-    def plant(self, Py_ssize_t key, double squared_norm):
-        Ball.plant(self, key, squared_norm)
+    def set_center(self, Py_ssize_t key, double squared_norm):
+        Ball.set_center(self, key, squared_norm)
         self.seat[0], self.gram[0], self.n_live, self.free = 0, squared_norm, 1, 1
 
     cdef double move(self, const Round* r) noexcept nogil:

@@ -9,7 +9,7 @@ from libc.math cimport INFINITY, copysign, fabs, sqrt
 from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from onmargin._core.geometries.changed cimport Changed
+from onmargin._core.geometries.transformed cimport Transformed
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.metric cimport METRIC_SMALLEST_SPREAD, Metric, metric_for
 from onmargin._core.rows cimport Row, address
@@ -52,11 +52,11 @@ cdef void count(const real* x, Py_ssize_t n, Moments* seen) noexcept nogil:
     for j in range(n):
         d = x[j] - m[j]
         m[j] += d * part
-        v[j] = min(v[j] + d * d * share, DBL_MAX)
+        v[j] = min(v[j] + (d * d * share if share > 0 else 0), DBL_MAX)
     seen.rows = t
 
 
-cdef class Standardized(Changed):
+cdef class Standardized(Transformed):
     """An inner geometry whose rows are standardized, each by the rows before it.
 
     So the units and the origin of a feature make no difference. No one of t numbers is more than sqrt(t)
@@ -179,7 +179,7 @@ cdef void count_present(double x, Py_ssize_t j, Presences* seen) noexcept nogil:
     cdef double before = seen.n[j], n = before + 1, part = 1 / n, d = x - seen.m[j]
     seen.n[j] = n
     seen.m[j] += d * part
-    seen.v[j] = min(seen.v[j] + d * d * (before * part), DBL_MAX)
+    seen.v[j] = min(seen.v[j] + (d * d * (before * part) if before > 0 else 0), DBL_MAX)
 
 
 cdef void change_entries(const Row* x, const Presences* seen, bint centered, real* out) noexcept nogil:
@@ -212,7 +212,7 @@ cdef void count_entries(const Row* x, Presences* seen, const real* values) noexc
     seen.rows += 1
 
 
-cdef class StandardizedEntries(Changed):
+cdef class StandardizedEntries(Transformed):
     """An inner geometry whose rows have standardized entries, each by the entries of the feature before it.
 
     It is for records of a table, in which an absent feature is a missing value: it counts as its mean, which is 0,
@@ -237,7 +237,7 @@ cdef class StandardizedEntries(Changed):
         self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
         self.single = self.dtype.itemsize == 4
         self.n_spare = inner.n_spare + 3 * self.n_features  # values, indices and flags
-        self.counts, self.means, self.spreads = (zeros(self.n_features) for _ in range(3))
+        self.counts, self.means, self.spreads = [zeros(self.n_features) for _ in range(3)]
         self.seen.n = <double*>address(self.counts, "d", self.n_features, writable=True)
         self.seen.m = <double*>address(self.means, "d", self.n_features, writable=True)
         self.seen.v = <double*>address(self.spreads, "d", self.n_features, writable=True)

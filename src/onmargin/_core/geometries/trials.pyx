@@ -170,7 +170,7 @@ cdef class AdditiveBlocks(Geometry):
         self.n_features = single.n_features
         self.n_columns = self.n_scores = 1
         self.dtype = single.dtype
-        self.owners = tuple(zeros(self.n_features, kind) for kind in (np.float64, np.int32, np.int32))
+        self.owners = tuple([zeros(self.n_features, kind) for kind in (np.float64, np.int32, np.int32)])
         self.values = <double*>address(self.owners[0], "d", self.n_features, writable=True)
         self.indices = <int32_t*>address(self.owners[1], "i", self.n_features, writable=True)
         self.found = <int32_t*>address(self.owners[2], "i", self.n_features, writable=True)

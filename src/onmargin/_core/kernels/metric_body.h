@@ -188,13 +188,14 @@ TARGET VEC_INLINE int NAME(in_range)(const Row *x, const REAL *H, const REAL *s,
 TARGET static double NAME(root_length)(const Row *x, const Weights *h, ptrdiff_t c, const void *scales)
 {
     const REAL *v = x->values, *H = NAME(column)(h, c), *s = scales;
-    const V none = {0}, one = none + 1;
+    const V none = {0}, endless = none + (REAL)INFINITY;
     V sum = none;
     ptrdiff_t k = 0;
     if (NAME(is_dense)(x, h, 1) && NAME(in_range)(x, H, s, 1))
         for (; k + SPAN <= x->n; k += SPAN) {
             V value = NAME(load)(v + k), old = NAME(load)(H + k), root = NAME(square_roots)(old * old + value * value);
-            sum += value * (value / PICK(value != 0, NAME(reaches)(s, k, value) * root, one));
+            V size = NAME(reaches)(s, k, value) * root;
+            sum += value * (value / PICK(size > (REAL)1e-300, size, endless));
         }
     double total = NAME(sum)(sum);
     for (; k < x->n; k++) {
@@ -210,14 +211,14 @@ TARGET static void NAME(root_move)(const Row *x, const Weights *w, const Weights
 {
     const REAL *v = x->values;
     REAL *W = NAME(column)(w, c), *H = NAME(column)(h, c);
-    const V none = {0}, one = none + 1;
+    const V none = {0}, endless = none + (REAL)INFINITY;
     ptrdiff_t k = 0;
     if (NAME(is_dense)(x, w, a) && NAME(in_range)(x, H, scales, g))
         for (; k + SPAN <= x->n; k += SPAN) {
             V value = NAME(load)(v + k), old = NAME(load)(H + k), slope = (REAL)g * value;
             V root = PICK(value != 0, NAME(square_roots)(old * old + slope * slope), old);
             NAME(store)(H + k, root);
-            V rate = value / PICK(value != 0, NAME(reaches)(scales, k, value) * root, one);
+            V size = NAME(reaches)(scales, k, value) * root, rate = value / PICK(size > (REAL)1e-300, size, endless);
             NAME(store)(W + k, NAME(load)(W + k) + (REAL)a * rate);
         }
     for (; k < x->n; k++) {

@@ -30,7 +30,7 @@ typedef struct {
 /* What is known of each model about its sleep (see hedge.pxd). */
 typedef struct {
     double *awake, *charged, *slept, *before, *since, *behind;
-} Naps;
+} SleepCounts;
 
 /* The calibration of each model of two classes, its log loss and its share (see odds.pyx). */
 typedef struct {
@@ -47,7 +47,7 @@ typedef struct {
     Spread (*suffer)(const double *now, double *total, ptrdiff_t judged, double weight, const double *awake, const double *v,
                      ptrdiff_t n, double *l);
     /* total += l for models that are awake, and the others are charged the expected loss; L is total and charges */
-    void (*charge)(const Naps *naps, double expected, ptrdiff_t n, double *l, double *total, double *L);
+    void (*charge)(const SleepCounts *sleep, double expected, ptrdiff_t n, double *l, double *total, double *L);
     /* the first of the smallest numbers */
     ptrdiff_t (*least)(const double *L, ptrdiff_t n);
     /* p = (1 - share) q / sum_m q_m + share / models with q = p^power exp(-eta [l - low]_+) for m < models, and 0 for
@@ -58,7 +58,7 @@ typedef struct {
     void (*share)(const double *p, const double *awake, ptrdiff_t n, double *v);
     /* whether a model has been awake for `longest_awake` rounds, or sleeps and may have to wake up: it has slept for
        `longest_asleep` rounds, or was not more than `far` behind the least loss when it fell asleep */
-    int (*due)(const Naps *naps, double least, double far, double longest_awake, double longest_asleep, ptrdiff_t n);
+    int (*due)(const SleepCounts *sleep, double least, double far, double longest_awake, double longest_asleep, ptrdiff_t n);
 
     /* squares += min(s^2, share squares), or if they are 0 s^2; those of sleeping models are multiplied by `growth` */
     void (*units)(const double *s, const double *awake, double share, double growth, ptrdiff_t n, double *squares);

@@ -36,7 +36,7 @@ TARGET static void NAME(margins)(const double *s, double y, const double *asked,
     for (ptrdiff_t k = 0; k < n; k += LANES) {
         const V margin = y * NAME(get)(s + k), gap = NAME(get)(asked + k) - margin, loss = PICK(gap > 0, gap, none);
         NAME(put)(slack + k, gap);
-        NAME(put)(now + MISTAKE * n + k, PICK(margin <= 0, one, none));
+        NAME(put)(now + MISTAKE * n + k, PICK(margin > 0, none, one));
         NAME(put)(now + LOSS * n + k, loss);
         NAME(put)(now + SQUARED_LOSS * n + k, loss * loss);
     }
@@ -64,20 +64,20 @@ TARGET static Spread NAME(suffer)(const double *now, double *total, ptrdiff_t ju
     return (Spread){NAME(lowest)(low), -NAME(lowest)(-high), fmin(NAME(added)(expected), DBL_MAX)};
 }
 
-TARGET static void NAME(charge)(const Naps *naps, double expected, ptrdiff_t n, double *l, double *total, double *L)
+TARGET static void NAME(charge)(const SleepCounts *sleep, double expected, ptrdiff_t n, double *l, double *total, double *L)
 {
     const V none = {0}, mean = none + expected;
     for (ptrdiff_t k = 0; k < n; k += LANES) {
-        const V awake = NAME(get)(naps->awake + k), loss = PICK(awake != 0, NAME(get)(l + k), mean);
-        const V charged = NAME(capped)(NAME(get)(naps->charged + k) + PICK(awake != 0, none, mean));
-        const V behind = NAME(get)(naps->behind + k), later = NAME(capped)(behind + loss - mean);
+        const V awake = NAME(get)(sleep->awake + k), loss = PICK(awake != 0, NAME(get)(l + k), mean);
+        const V charged = NAME(capped)(NAME(get)(sleep->charged + k) + PICK(awake != 0, none, mean));
+        const V behind = NAME(get)(sleep->behind + k), later = NAME(capped)(behind + loss - mean);
         const V sum = NAME(capped)(NAME(get)(total + k) + PICK(awake != 0, loss, none));
         NAME(put)(l + k, loss);
         NAME(put)(total + k, sum);
-        NAME(put)(naps->charged + k, charged);
-        NAME(put)(naps->slept + k, NAME(get)(naps->slept + k) + (1 - awake));
-        NAME(put)(naps->since + k, NAME(get)(naps->since + k) + 1);
-        NAME(put)(naps->behind + k, PICK(awake != 0, later, behind));
+        NAME(put)(sleep->charged + k, charged);
+        NAME(put)(sleep->slept + k, NAME(get)(sleep->slept + k) + (1 - awake));
+        NAME(put)(sleep->since + k, NAME(get)(sleep->since + k) + 1);
+        NAME(put)(sleep->behind + k, PICK(awake != 0, later, behind));
         NAME(put)(L + k, sum + charged);
     }
 }
@@ -97,7 +97,7 @@ TARGET static ptrdiff_t NAME(least)(const double *L, ptrdiff_t n)
 }
 
 /* e^x for x up to 0; 0 where it underflows. */
-TARGET VEC_INLINE V NAME(fallen)(V x)
+TARGET VEC_INLINE V NAME(decayed_weight)(V x)
 {
     const V none = {0}, deepest = NAME(all)(-700);
     return PICK(x < deepest, none, NAME(exponential)(NAME(larger)(x, deepest)));
@@ -111,9 +111,9 @@ TARGET static void NAME(weigh)(const double *l, double low, double eta, double p
     for (ptrdiff_t k = 0; k < n; k += LANES) {
         const V more = NAME(get)(l + k) - low, x = PICK(more > 0, -eta * more, none), old = NAME(get)(p + k);
         if (power == 1)
-            NAME(put)(p + k, old * NAME(fallen)(x));
+            NAME(put)(p + k, old * NAME(decayed_weight)(x));
         else
-            NAME(put)(p + k, NAME(fallen)(power * NAME(logarithm)(NAME(larger)(old, smallest)) + x));
+            NAME(put)(p + k, NAME(decayed_weight)(power * NAME(logarithm)(NAME(larger)(old, smallest)) + x));
     }
     for (ptrdiff_t k = models; k < n; k++)
         p[k] = 0;
@@ -139,14 +139,14 @@ TARGET static void NAME(share)(const double *p, const double *awake, ptrdiff_t n
         NAME(put)(v + k, NAME(get)(v + k) / sum);
 }
 
-TARGET static int NAME(due)(const Naps *naps, double least, double far, double longest_awake, double longest_asleep,
+TARGET static int NAME(due)(const SleepCounts *sleep, double least, double far, double longest_awake, double longest_asleep,
                             ptrdiff_t n)
 {
     const V none = {0}, one = none + 1;
     V due = none;
     for (ptrdiff_t k = 0; k < n; k += LANES) {
-        const V since = NAME(get)(naps->since + k), awake = NAME(get)(naps->awake + k);
-        const V near = PICK(NAME(get)(naps->before + k) - least > far, none, one);
+        const V since = NAME(get)(sleep->since + k), awake = NAME(get)(sleep->awake + k);
+        const V near = PICK(NAME(get)(sleep->before + k) - least > far, none, one);
         due += PICK(awake != 0, PICK(since >= longest_awake, one, none), PICK(since >= longest_asleep, one, near));
     }
     return NAME(added)(due) > 0;
@@ -187,7 +187,8 @@ TARGET static double NAME(grade)(const double *s, const double *awake, const dou
     for (ptrdiff_t k = 0; k < n; k += LANES) {
         const V square = NAME(get)(squares + k), share = NAME(get)(shares + k) * NAME(get)(awake + k);
         const V score = NAME(get)(s + k), size = PICK(score < 0, -score, score);
-        total += share * PICK(square > 0, score / (NAME(root)(square * part) + size), none);
+        const V reach = NAME(root)(square * part) + size;
+        total += share * PICK(reach > 0, PICK(square > 0, score / reach, none), none);
         sum += share;
     }
     return NAME(added)(total) / NAME(added)(sum);

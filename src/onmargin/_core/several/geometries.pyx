@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memset
 
 from onmargin._core.geometries.chain cimport Paths
-from onmargin._core.geometries.changed cimport Changed
+from onmargin._core.geometries.transformed cimport Transformed
 from onmargin._core.geometries.geometry cimport Euclidean, Geometry
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, address
@@ -16,7 +16,7 @@ from onmargin._core.rows cimport Row, address
 
 def is_whole(geometry):
     """Whether all models of a geometry, also behind changed rows, sleep together."""
-    while isinstance(geometry, Changed):
+    while isinstance(geometry, Transformed):
         geometry = geometry.inner
     return not getattr(geometry, "sleeps_by_model", False)
 
@@ -209,21 +209,23 @@ cdef class WithAverage(Geometry):
         """Return a copy with the first features only, or with new ones of weight zero."""
         return type(self)(self.inner.resized(n_features))
 
-    cdef void both(self, const Row* x, double* s, double* spare) noexcept nogil:
+    cdef void add_averages(self, const Row* x, double* s, double* spare) noexcept nogil:
+        """Write the scores of the averages behind those of the weights."""
         cdef Py_ssize_t c, rounds = self.inner.clock - self.inner.average + 1
         cdef double* mean = s + self.inner.n_scores
-        self.inner.project(x, &self.inner.w, self.inner.b, s)
         if rounds > 0:
             self.inner.project(x, &self.inner.l, self.inner.lb, spare)
         for c in range(self.inner.n_columns):
             mean[c] = s[c] - spare[c] / rounds if rounds > 0 else s[c]
 
     cdef void scores(self, Round* r) noexcept nogil:
-        self.both(r.x, r.s, r.change)
+        self.inner.score(r)  # which sums the squares of the row in the same order as a model of its own
+        self.add_averages(r.x, r.s, r.change)
         r.n_scores = self.n_scores
 
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
-        self.both(x, s, spare)
+        self.inner.project(x, &self.inner.w, self.inner.b, s)
+        self.add_averages(x, s, spare)
 
     cdef void measure(self, Round* r) noexcept nogil:
         self.inner.measure(r)

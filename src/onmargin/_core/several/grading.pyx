@@ -4,6 +4,7 @@ import numpy as np
 
 from onmargin._core.restore import fill, zeros
 
+from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, copysign, exp, fabs, sqrt
 from libc.string cimport memcpy, memset
 
@@ -23,6 +24,14 @@ cdef double RATE = 0.2
 cdef Py_ssize_t KEPT = 8
 # Number of first rounds that are all used; afterwards 16 of each 64 are, and count for 4 each.
 cdef double THOROUGH = 4096
+
+
+cdef inline double in_units(double distance, double unit) noexcept nogil:
+    """Return distance * unit, clipped to the range of doubles; 0 if the distance is 0 or NaN."""
+    cdef double z = distance * unit
+    if fabs(z) < INFINITY:
+        return z
+    return copysign(DBL_MAX, distance) if fabs(distance) > 0 else 0
 
 
 cdef class Grading:
@@ -74,7 +83,7 @@ cdef class Grading:
     def __setstate__(self, state):
         squares = np.zeros(self.n + 1)
         if "squares" in state:
-            fill(squares, state, "squares")
+            fill(squares, state, "squares", least=0)
         self.owners[0][0, :self.n], self.count = squares[:-1], squares[-1]
         if self.odds is None:
             self.restore_ranks(state)
@@ -214,7 +223,7 @@ cdef class Grading:
             unit = sqrt(self.count / self.squares[m])
             mean = self.mean_of(s + m * self.width)
             for c in range(self.width):
-                z = (s[m * self.width + c] - mean) * unit
+                z = in_units(s[m * self.width + c] - mean, unit)
                 out[c] += v[m] * (z / (1 + fabs(z)))
         return True
 
@@ -245,7 +254,7 @@ cdef class Grading:
             unit = sqrt(self.count / self.squares[m]) if self.squares[m] > 0 else 0
             mean = self.mean_of(s + m * self.width)
             for c in range(self.width):
-                z = (s[m * self.width + c] - mean) * unit
+                z = in_units(s[m * self.width + c] - mean, unit)
                 self.grades[c] += share * z / (1 + fabs(z))
         for c in range(1, self.width):
             best = c if votes[c] > votes[best] else best

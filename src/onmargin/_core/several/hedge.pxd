@@ -1,7 +1,7 @@
 """Losses of several models and the weights of their votes (AdaHedge)."""
 
 from onmargin._core.round cimport Round
-from onmargin._core.several.votes cimport COST, LOSS, MISTAKE, SQUARED_LOSS, Naps
+from onmargin._core.several.votes cimport COST, LOSS, MISTAKE, SQUARED_LOSS, SleepCounts
 
 
 cdef class Hedge:
@@ -25,7 +25,7 @@ cdef class Hedge:
     cdef double* l                   # judged loss of the round times the weight of the example, or charge
     cdef double* weighted            # the sum of these losses while awake
     cdef double* L                   # the same with charges
-    cdef Naps naps_of
+    cdef SleepCounts sleep
     cdef object ends
     cdef Py_ssize_t* end             # the first model after its group
     cdef double* trend               # recent and usual loss of the vote, its usual square, and the number of rounds
@@ -47,8 +47,8 @@ cdef class Hedge:
     cdef void reweigh(self, double low, double expected, double weight) noexcept nogil
     cdef double log_mean(self, double eta, double low) noexcept nogil
     cdef void share(self) noexcept nogil
-    cdef void look(self) noexcept nogil
+    cdef void update_sleep(self) noexcept nogil
     cdef void watch(self, double expected) noexcept nogil
     cdef bint is_worse(self) noexcept nogil
     cdef void wake(self) noexcept nogil
-    cdef void send(self, Py_ssize_t first, bint asleep) noexcept nogil
+    cdef void set_asleep(self, Py_ssize_t first, bint asleep) noexcept nogil

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 
 from onmargin._core.round cimport finite
 from onmargin._core.rows cimport address
-from onmargin._core.several.votes cimport OUTCOMES, Naps, Spread, Votes, votes_for, votes_padded
+from onmargin._core.several.votes cimport OUTCOMES, SleepCounts, Spread, Votes, votes_for, votes_padded
 
 cdef const Votes* votes = votes_for()
 
@@ -32,7 +32,7 @@ cdef double RECENT = 16, USUAL = 512, WORSE = 3
 JUDGED = {"mistake": MISTAKE, "loss": LOSS, "cost": COST}
 
 
-cdef inline double fallen(double eta, double loss) noexcept nogil:
+cdef inline double decayed_weight(double eta, double loss) noexcept nogil:
     """Return exp(-eta loss), also for infinite eta; exponents that underflow give 0 without being computed."""
     return 1 if loss <= 0 else exp(-eta * loss) if eta * loss < 746 else 0
 
@@ -102,7 +102,7 @@ cdef class Hedge:
         self.weighted = self.p + 4 * padded
         cdef double* charged = <double*>address(self.owners[2], "d", 7 * padded, writable=True)
         cdef double* awake = <double*>address(self.owners[3], "d", padded, writable=True)
-        self.naps_of = Naps(
+        self.sleep = SleepCounts(
             awake, charged, charged + padded, charged + 2 * padded, charged + 3 * padded, charged + 4 * padded
         )
         self.trend = <double*>address(self.owners[4], "d", 4, writable=True)
@@ -132,7 +132,7 @@ cdef class Hedge:
         return self.owners[3][:self.n] == 0
 
     @property
-    def naps(self):
+    def sleep_counts(self):
         """The charged loss of each model for the rounds it slept, and their number."""
         return self.owners[2][:2, :self.n]
 
@@ -142,22 +142,22 @@ cdef class Hedge:
 
     def losses(self):
         """The total loss of each model so far, with the weights of the examples, including charges."""
-        return self.owners[1][4, :self.n] + self.naps[0]
+        return self.owners[1][4, :self.n] + self.sleep_counts[0]
 
     def state(self):
         """Return outcomes, weighted losses and weights of the models, gap, mixed loss, and the state of sleep."""
-        outcomes, naps = self.owners[0][0, :COST, :self.n].T, self.owners[2][:, :self.n]
+        outcomes, sleep_counts = self.owners[0][0, :COST, :self.n].T, self.owners[2][:, :self.n]
         state = {
             "outcomes": outcomes, "weights": self.owners[1][0, :self.n], "gap": self.gap, "mixed": self.mixed,
             "weighted": self.owners[1][4, :self.n], "heaviest": self.heaviest, "shares": self.shares,
         }
-        if self.groups is not None or naps[1].any():
-            naps[5], naps[6] = self.sleeping, self.rounds
-            state["naps"], state["trend"] = naps, self.owners[4]
+        if self.groups is not None or sleep_counts[1].any():
+            sleep_counts[5], sleep_counts[6] = self.sleeping, self.rounds
+            state["sleep_counts"], state["trend"] = sleep_counts, self.owners[4]
         return state
 
     def __setstate__(self, state):
-        naps = self.owners[2][:, :self.n]
+        sleep_counts = self.owners[2][:, :self.n]
         fill(self.owners[0][0, :COST, :self.n].T, state, "outcomes")
         fill(self.owners[1][0, :self.n], state, "weights")
         # Without shares, where shards are mixed, weights may underflow.
@@ -165,22 +165,22 @@ cdef class Hedge:
         self.gap, self.mixed = state["gap"], state["mixed"]
         self.heaviest, self.shares = state["heaviest"], max(state["shares"], 0.0)
         fill(self.owners[1][4, :self.n], state, "weighted")
-        naps[...] = 0
-        if "naps" in state:
-            fill(naps, state, "naps")
+        sleep_counts[...] = 0
+        if "sleep_counts" in state:
+            fill(sleep_counts, state, "sleep_counts")
         self.owners[4][:] = 0
         if "trend" in state:
             fill(self.owners[4], state, "trend")
             self.owners[4][3] = max(self.owners[4][3], 0)
         if self.groups is None:
-            naps[2:6] = 0
-        self.owners[3][:self.n] = naps[5] <= 0
+            sleep_counts[2:6] = 0
+        self.owners[3][:self.n] = sleep_counts[5] <= 0
         self.sleepers = self.sleeping.sum()
-        self.rounds = naps[6, 0]
+        self.rounds = sleep_counts[6, 0]
         self.add_up()
         self.leader = votes.least(self.L, self.padded)
-        if self.naps_of.awake[self.leader] == 0:
-            raise ValueError("naps must leave the model with the smallest loss awake")
+        if self.sleep.awake[self.leader] == 0:
+            raise ValueError("sleep_counts must leave the model with the smallest loss awake")
         self.share()
 
     def regret_bound(self):
@@ -208,16 +208,16 @@ cdef class Hedge:
         """Set the total losses with charges."""
         cdef Py_ssize_t m
         for m in range(self.padded):
-            self.L[m] = self.weighted[m] + self.naps_of.charged[m]
+            self.L[m] = self.weighted[m] + self.sleep.charged[m]
 
     cdef void weigh(self, double weight) noexcept nogil:
         """Add the losses of a round with an example of this weight, and update the weights of the votes."""
         cdef Spread round = votes.suffer(
-            self.now, self.total, self.judged, weight, self.naps_of.awake, self.v, self.padded, self.l
+            self.now, self.total, self.judged, weight, self.sleep.awake, self.v, self.padded, self.l
         )
         self.mixed = finite(self.mixed + round.expected)
         self.rounds += 1
-        votes.charge(&self.naps_of, round.expected, self.padded, self.l, self.weighted, self.L)
+        votes.charge(&self.sleep, round.expected, self.padded, self.l, self.weighted, self.L)
         if round.low < round.high:  # if all losses are equal, nothing changes
             self.leader = votes.least(self.L, self.padded)  # a sleeping model never has it
             if self.voting:
@@ -226,7 +226,7 @@ cdef class Hedge:
         if self.end != NULL and self.voting:
             self.watch(round.expected)
             if self.rounds >= FIRST_ROUNDS:
-                self.look()
+                self.update_sleep()
 
     cdef void reweigh(self, double low, double expected, double weight) noexcept nogil:
         """Set gap and weights after a round with the smallest loss `low` and the weighted mean loss `expected`."""
@@ -257,43 +257,43 @@ cdef class Hedge:
         if shrunk > -0.5:
             return log1p(shrunk)
         for m in range(self.n):
-            left += self.p[m] * fallen(eta, self.l[m] - low)
+            left += self.p[m] * decayed_weight(eta, self.l[m] - low)
         return log(left)
 
     cdef void share(self) noexcept nogil:
         """Set the weights of the votes, those of the awake models with a sum of 1."""
         if self.sleepers > 0:
-            votes.share(self.p, self.naps_of.awake, self.padded, self.v)
+            votes.share(self.p, self.sleep.awake, self.padded, self.v)
         else:
             memcpy(self.v, self.p, self.padded * sizeof(double))
 
-    cdef void look(self) noexcept nogil:
+    cdef void update_sleep(self) noexcept nogil:
         """Wake models that may matter, and put models to sleep that cannot."""
         cdef Py_ssize_t first = 0, m
         cdef double least = self.L[self.leader]
         cdef double eta = self.rate()
         # A model that is farther behind the leader has a negligible weight without shares.
         cdef double far = self.log_negligible / eta if eta > 0 else INFINITY
-        cdef Naps* naps = &self.naps_of
+        cdef SleepCounts* sleep_counts = &self.sleep
         cdef bint asleep
         if self.is_worse():
             self.wake()
             return
-        if not votes.due(naps, least, far, MIN_AWAKE, MAX_ASLEEP, self.padded):
+        if not votes.due(sleep_counts, least, far, MIN_AWAKE, MAX_ASLEEP, self.padded):
             return
         while first < self.n:
             asleep = True
-            if naps.awake[first] == 0:
+            if sleep_counts.awake[first] == 0:
                 for m in range(first, self.end[first]):
-                    asleep = asleep and naps.since[m] < MAX_ASLEEP and naps.before[m] - least > far
+                    asleep = asleep and sleep_counts.since[m] < MAX_ASLEEP and sleep_counts.before[m] - least > far
                 if not asleep:
-                    self.send(first, False)
-            elif naps.since[first] >= MIN_AWAKE:
+                    self.set_asleep(first, False)
+            elif sleep_counts.since[first] >= MIN_AWAKE:
                 for m in range(first, self.end[first]):
-                    asleep = asleep and naps.behind[m] >= 0 and self.L[m] - least > far \
+                    asleep = asleep and sleep_counts.behind[m] >= 0 and self.L[m] - least > far \
                         and self.p[m] * self.experts < NEGLIGIBLE_WEIGHT \
                         and self.L[m] - least >= MIN_BEHIND * least / self.rounds
-                self.send(first, asleep)
+                self.set_asleep(first, asleep)
             first = self.end[first]
         if self.changed:
             self.share()
@@ -316,21 +316,21 @@ cdef class Hedge:
         """Wake all models."""
         cdef Py_ssize_t first = 0
         while first < self.n:
-            if self.naps_of.awake[first] == 0:
-                self.send(first, False)
+            if self.sleep.awake[first] == 0:
+                self.set_asleep(first, False)
             first = self.end[first]
         if self.changed:
             self.share()
 
-    cdef void send(self, Py_ssize_t first, bint asleep) noexcept nogil:
+    cdef void set_asleep(self, Py_ssize_t first, bint asleep) noexcept nogil:
         """Put a group to sleep or wake it up, and restart its counters."""
         cdef Py_ssize_t m
-        cdef Naps* naps = &self.naps_of
-        cdef bint changed = (naps.awake[first] == 0) != asleep
+        cdef SleepCounts* sleep_counts = &self.sleep
+        cdef bint changed = (sleep_counts.awake[first] == 0) != asleep
         self.changed |= changed
         if changed:
             self.sleepers += (self.end[first] - first) * (1 if asleep else -1)
         for m in range(first, self.end[first]):
-            naps.awake[m] = not asleep
-            naps.before[m] = self.L[m] if asleep else 0
-            naps.since[m] = naps.behind[m] = 0
+            sleep_counts.awake[m] = not asleep
+            sleep_counts.before[m] = self.L[m] if asleep else 0
+            sleep_counts.since[m] = sleep_counts.behind[m] = 0

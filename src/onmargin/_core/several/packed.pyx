@@ -71,7 +71,7 @@ cdef class PackedColumns(Diagonal):
         self.forgetting = tuple(forgetting)
         self.order = tuple([whole(c, "order") for c in order]) or tuple(range(n_columns))
         sizes = descents, adaptive, normalized, len(self.forgetting), plain
-        self.kinds = sum(((kind,) * size for kind, size in zip(KINDS, sizes, strict=True)), ())
+        self.kinds = sum([(kind,) * size for kind, size in zip(KINDS, sizes, strict=True)], ())
         if n_columns != len(self.kinds) or not 2 <= n_columns <= METRIC_MOST or average:
             raise ValueError(f"{n_columns} columns cannot be packed like this")
         if sorted(self.order) != list(range(n_columns)):
@@ -129,7 +129,7 @@ cdef class PackedColumns(Diagonal):
             one.n_features, len(kinds), one.dtype, sparse=one.sparse, bias=one.bias, **sizes, forgetting=forgetting,
             plain=kinds.count(4), order=order,
         )
-        clock = max(column.clock for column in columns)
+        clock = max([column.clock for column in columns])
         if clock > 0:
             learned = {
                 name: np.concatenate([
@@ -140,8 +140,8 @@ cdef class PackedColumns(Diagonal):
                     ("metric_intercept", "intercept"),
                 )
             }
-            shared = next((column for column in columns if isinstance(column, Normalized)), packed)
-            packed.__setstate__({"clock": clock, **learned, "scales": shared.scales, "counts": shared.counts})
+            scaled = [column for column in columns if isinstance(column, Normalized)] or [packed]
+            packed.__setstate__({"clock": clock, **learned, "scales": scaled[0].scales, "counts": scaled[0].counts})
         return packed
 
     def settings(self):

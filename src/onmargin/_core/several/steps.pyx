@@ -31,8 +31,8 @@ cdef class Steps(Step):
     def __init__(self, steps):
         self.eager = True
         self.steps = check_models(steps)
-        self.separate = all(type(step) in SEPARATE for step in self.steps)
-        if not all(isinstance(step, Step) for step in self.steps):
+        self.separate = all([type(step) in SEPARATE for step in self.steps])
+        if not all([isinstance(step, Step) for step in self.steps]):
             raise TypeError("steps must be Step objects")
         self.pointers = np.array([id(step) for step in self.steps], dtype=np.uintp)
         self.n = len(self.steps)

@@ -36,7 +36,9 @@ cdef class TaskList:
 
     def __init__(self, tasks):
         self.task = tasks[0]
-        self.n = next((m for m, task in enumerate(tasks) if task is not self.task), len(tasks))
+        self.n = 1
+        while self.n < len(tasks) and tasks[self.n] is self.task:
+            self.n += 1
         self.rest = TaskList(tasks[self.n:]) if self.n < len(tasks) else None
 
     cdef void vote(
@@ -60,7 +62,7 @@ cdef class TaskList:
         cdef Py_ssize_t m, i
         cdef HalfSpace* h
         for m in range(first, first + self.n):
-            if votes.naps_of.awake[m] == 0:
+            if votes.sleep.awake[m] == 0:
                 continue
             own.s = <double*>s + m * own.n_scores
             own.halfspaces = r.halfspaces + r.n_halfspaces
@@ -128,7 +130,7 @@ cdef class TwoClasses(TaskList):
         memset(self.falls, falls, self.n)
         self.smooth_losses(s, y, votes.now, padded)
         for m in range(self.n):
-            if votes.naps_of.awake[m] == 0:
+            if votes.sleep.awake[m] == 0:
                 continue
             h = &r.halfspaces[n]  # always written, and kept if it is needed
             side = -<int32_t>self.falls[m]  # all bits are 1 if the score must fall, otherwise 0

@@ -17,8 +17,7 @@ cdef class ExpertVote(Task):
     cdef readonly Py_ssize_t width
     cdef readonly Task judge
     cdef readonly bint hedge, by_loss
-    cdef bint one_class      # whether there is only one class so far
-    cdef bint first_of_two   # whether the models then learn it as the first of two
+    cdef bint waits          # whether nothing is learned until there is a second class
     cdef Hedge votes         # losses of the models and weights of their votes
     cdef Origin targets
     cdef Grading grading     # None if scores are not graded
@@ -33,7 +32,7 @@ cdef class ExpertVote(Task):
     # Weighted mistakes of the class with the best mean of scaled scores, minus those of the voted class: in all rounds,
     # and in those in which the mean predicted.
     cdef double* behind
-    cdef object dozing       # one flag per score of the geometry: whether its model sleeps
+    cdef object asleep_flags       # one flag per score of the geometry: whether its model sleeps
     cdef uint8_t* flags
     cdef HalfSpace* spare
 

@@ -21,8 +21,6 @@ from onmargin._core.tasks.task cimport Task
 
 # Votes predict once the mean of scaled scores has made this many mistakes more where it predicted, less one.
 cdef double MOST_BEHIND = 10
-# The target of the only class so far, for models that learn it as the first of two.
-cdef double FIRST_OF_TWO = -1
 
 
 cdef class ExpertVote(Task):
@@ -71,8 +69,7 @@ cdef class ExpertVote(Task):
         self.hedge = hedge
         self.by_loss = by_loss
         self.n = len(self.tasks)
-        self.one_class = width == 1 and type(judge) is Multiclass
-        self.first_of_two = self.one_class and not any(isinstance(task, Multiclass) for task in self.tasks)
+        self.waits = width == 1 and type(judge) is Multiclass
         self.votes = Hedge(
             self.n, voting=hedge, judged=self.judged_by(), ceiling=ceiling, experts=experts, groups=groups
         )
@@ -83,8 +80,8 @@ cdef class ExpertVote(Task):
         if groups is not None:
             if len(self.places) and not (self.places >= 0).all():
                 raise ValueError(f"places must be at least 0; got {self.places.min()}")
-            self.dozing = zeros(int(self.places.max()) + width, np.uint8)
-            self.flags = <uint8_t*>address(self.dozing, "B", self.dozing.size, writable=True)
+            self.asleep_flags = zeros(int(self.places.max()) + width, np.uint8)
+            self.flags = <uint8_t*>address(self.asleep_flags, "B", self.asleep_flags.size, writable=True)
         self.place = <Py_ssize_t*>address(self.places, "lq", self.n)
         self.owners = (
             zeros(width), zeros((width + 1) * sizeof(HalfSpace), np.uint8), zeros(votes_padded(self.n) * width),
@@ -196,9 +193,9 @@ cdef class ExpertVote(Task):
         return self.votes.sleeping
 
     @property
-    def naps(self):
+    def sleep_counts(self):
         """The charged loss of each model for the rounds it slept, and their number."""
-        return self.votes.naps
+        return self.votes.sleep_counts
 
     def losses(self):
         """The total loss of each model so far, with the weights of the examples, including charges."""
@@ -243,9 +240,9 @@ cdef class ExpertVote(Task):
         self.gather(s)
         self.first.vote(self.s, 0, self.width, self.votes.v, votes)
         if self.grading is not None:
-            if self.blends() and self.grading.blend(self.s, self.votes.naps_of.awake, self.votes.v, self.blended):
+            if self.blends() and self.grading.blend(self.s, self.votes.sleep.awake, self.votes.v, self.blended):
                 memcpy(votes, self.blended, self.width * sizeof(double))
-            self.grading.grade(self.s, self.votes.naps_of.awake, self.votes.heaviest, votes)
+            self.grading.grade(self.s, self.votes.sleep.awake, self.votes.heaviest, votes)
 
     cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil:
         cdef Evidence found = Evidence(s + self.place[self.votes.leader], NULL, self.width)
@@ -295,7 +292,7 @@ cdef class ExpertVote(Task):
             self.compare(r, &own)
         if self.grading is not None and self.compares(r):
             self.grading.observe(
-                r, self.s, self.votes.naps_of.awake, self.votes.sleepers == 0, self.votes.heaviest
+                r, self.s, self.votes.sleep.awake, self.votes.sleepers == 0, self.votes.heaviest
             )
         if self.scale is not None:
             self.scale.measure(r)
@@ -303,8 +300,6 @@ cdef class ExpertVote(Task):
         r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
         if self.targets.tempered:
             distance = self.targets.temper(distance)
-        if self.first_of_two:
-            own.y = r.y = &FIRST_OF_TWO
         self.first.constrain(r, &own, self.s, self.place, 0, self.votes)
         if not self.compares(r):
             return
@@ -315,7 +310,7 @@ cdef class ExpertVote(Task):
 
     cdef bint compares(self, const Round* r) noexcept nogil:
         """Return whether the models are compared in this round."""
-        return not (r.seen or self.one_class)
+        return not (r.seen or self.waits)
 
     cdef bint blends(self) noexcept nogil:
         """Return whether the mean of scaled scores predicts, not the vote."""
@@ -325,7 +320,7 @@ cdef class ExpertVote(Task):
         """Judge the mean of scaled scores, too; `own` is the round of the vote, and becomes that of the prediction."""
         cdef bint predicts = self.blends(), mistake = own.mistake
         cdef double more, cost = own.cost, loss = own.loss, squared_loss = own.squared_loss
-        if not self.grading.blend(self.s, self.votes.naps_of.awake, self.votes.v, self.blended):
+        if not self.grading.blend(self.s, self.votes.sleep.awake, self.votes.v, self.blended):
             return
         own.s = self.blended
         clear(own)
@@ -345,7 +340,7 @@ cdef class ExpertVote(Task):
         cdef Py_ssize_t m
         if self.flags != NULL:
             for m in range(self.n):
-                memset(self.flags + self.place[m], self.votes.naps_of.awake[m] == 0, self.width)
+                memset(self.flags + self.place[m], self.votes.sleep.awake[m] == 0, self.width)
 
     cdef void begin(self, Round* r, Round* own) noexcept nogil:
         """Play the first round: every model predicts 0, and the target becomes the origin.

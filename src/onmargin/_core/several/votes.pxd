@@ -9,7 +9,7 @@ cdef extern from "votes.h" nogil:
     ctypedef struct Spread:
         double low, high, expected
 
-    ctypedef struct Naps:
+    ctypedef struct SleepCounts:
         double* awake    # 1, or 0 while it sleeps
         double* charged  # charged loss for the rounds it slept
         double* slept    # number of rounds it slept
@@ -37,7 +37,7 @@ cdef extern from "votes.h" nogil:
             Py_ssize_t n, double* l
         ) noexcept nogil
         void (*charge)(
-            const Naps* naps, double expected, Py_ssize_t n, double* l, double* total, double* L
+            const SleepCounts* sleep, double expected, Py_ssize_t n, double* l, double* total, double* L
         ) noexcept nogil
         Py_ssize_t (*least)(const double* L, Py_ssize_t n) noexcept nogil
         void (*weigh)(
@@ -46,7 +46,8 @@ cdef extern from "votes.h" nogil:
         ) noexcept nogil
         void (*share)(const double* p, const double* awake, Py_ssize_t n, double* v) noexcept nogil
         int (*due)(
-            const Naps* naps, double least, double far, double longest_awake, double longest_asleep, Py_ssize_t n
+            const SleepCounts* sleep, double least, double far, double longest_awake, double longest_asleep,
+            Py_ssize_t n
         ) noexcept nogil
         void (*units)(
             const double* s, const double* awake, double share, double growth, Py_ssize_t n, double* squares

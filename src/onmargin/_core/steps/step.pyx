@@ -6,6 +6,11 @@ from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport HalfSpace, Round
 
 
+# A step that is not divided by the length of its row is left out if its squared length exceeds this, as the gain of
+# other steps may not (see `run_round`): sums of weights would overflow.
+cdef double MOST_SQUARES = 1e290
+
+
 cdef class Step:
     """Base class of steps.
 
@@ -87,6 +92,8 @@ cdef class Single(Step):
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
         cdef HalfSpace* h = r.halfspaces
         h.tau = self.length(r, h, geometry, self.C * r.weight) if 0 < r.x.squared_norm < INFINITY else 0
+        if not h.tau * (h.tau * r.x.squared_norm) < MOST_SQUARES:
+            h.tau = 0
         return h.tau * h.loss
 
     cdef double length(self, Round* r, const HalfSpace* h, Geometry geometry, double C) noexcept nogil:
@@ -137,6 +144,8 @@ cdef class Proportional(Step):
     cdef inline double go(self, const Round* r, HalfSpace* h, double tau) noexcept nogil:
         h.q = 0  # not used
         h.tau = tau * r.weight if 0 < r.x.squared_norm < INFINITY else 0
+        if not h.tau * (h.tau * r.x.squared_norm) < MOST_SQUARES:
+            h.tau = 0
         return h.tau * h.loss
 
 

@@ -41,7 +41,7 @@ cdef class Classes(Task):
 cdef class Binary(Classes):
     cdef inline void require(self, Round* r) noexcept nogil:
         cdef double y = r.y[0], margin = y * r.s[0], loss = self.asked(y > 0) - margin
-        r.mistake = margin <= 0
+        r.mistake = not margin > 0
         if loss > 0 or self.eager:
             demand_of_one(r, y > 0, loss, r.mistake)
             suffer(r, max(loss, 0))
@@ -52,7 +52,7 @@ cdef class Regression(Task):
 
     cdef inline void require(self, Round* r) noexcept nogil:
         cdef double y = r.y[0], loss = fabs(y - r.s[0]) - self.epsilon
-        r.mistake = loss > 0
+        r.mistake = not loss <= 0
         if loss > 0:
             demand_of_one(r, y > r.s[0], loss, True)
             suffer(r, loss)

@@ -152,6 +152,35 @@ cdef class Regression(Task):
         return scores[:, 0]
 
 
+cdef class Quantile(Regression):
+    """Regression of a quantile q: y real, one column, loss q [y - s - epsilon]_+ + (1 - q) [s - y - epsilon]_+.
+
+    The prices of the half-spaces are 1 / q and 1 / (1 - q): a step is at most C q upward, and C (1 - q) downward.
+    """
+
+    cdef readonly double quantile
+    cdef double[2] prices  # downward, upward
+
+    def __init__(self, double epsilon, double quantile):
+        super().__init__(epsilon)
+        if not 0 < quantile < 1:
+            raise ValueError(f"quantile must be between 0 and 1; got {quantile}")
+        self.quantile = quantile
+        self.prices[0], self.prices[1] = 1 / (1 - quantile), 1 / quantile
+
+    def __reduce__(self):
+        return type(self), (self.epsilon, self.quantile)
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef double y = r.y[0], loss = fabs(y - r.s[0]) - self.epsilon
+        cdef bint upward = y > r.s[0]
+        r.prices = &self.prices[upward]
+        r.mistake = loss > 0
+        if loss > 0:
+            demand_of_one(r, upward, loss, True)
+            suffer(r, loss / self.prices[upward])
+
+
 cdef class Uniclass(Task):
     """Uniclass: a ball of the given radius must contain the row, loss [d - radius]_+ ([JMLR] sec. 6).
 
@@ -169,7 +198,7 @@ cdef class Uniclass(Task):
 
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef double d = r.s[0], height = r.s[1], loss = d - self.radius, apart, reach
-        r.mistake = loss > 0
+        r.mistake = not loss <= 0
         if loss > 0:
             apart = sqrt((d - height) * (d + height))
             reach = sqrt((self.radius - height) * (self.radius + height))
@@ -206,7 +235,7 @@ cdef class Multiclass(Classes):
             return
         rival = best_rival(s, r.n_scores, right)
         loss = asked - (s[right] - s[rival])
-        r.mistake = s[right] <= s[rival]
+        r.mistake = not s[right] > s[rival]
         if loss <= 0 and not self.eager:
             return
         suffer(r, max(loss, 0))
@@ -215,7 +244,7 @@ cdef class Multiclass(Classes):
             return
         for c in range(r.n_scores):
             if c != right:
-                demand(r, right, c, asked - (s[right] - s[c]), s[right] <= s[c])
+                demand(r, right, c, asked - (s[right] - s[c]), not s[right] > s[c])
 
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
         votes[first_best(s, n)] += weight
@@ -235,9 +264,9 @@ cdef class OneVsRest(Multiclass):
         for c in range(r.n_scores):
             margin = s[c] if c == right else -s[c]
             if margin < asked or self.eager:
-                demand(r, c if c == right else -1, -1 if c == right else c, asked - margin, margin <= 0)
+                demand(r, c if c == right else -1, -1 if c == right else c, asked - margin, not margin > 0)
                 suffer(r, max(asked - margin, 0))
-            if c != right and s[right] <= s[c]:
+            if c != right and not s[right] > s[c]:
                 r.mistake = True
 
 
@@ -282,7 +311,7 @@ cdef class CostSensitive(Multiclass):
             for c in range(1, k):
                 if s[c] + sqrt(rho[c]) > s[q] + sqrt(rho[q]):
                     q = c
-        r.mistake = s[right] <= s[best_rival(s, k, right)]
+        r.mistake = not s[right] > s[best_rival(s, k, right)]
         r.cost = rho[predicted]
         cdef double loss = s[q] - s[right] + sqrt(rho[q])
         if q != right and loss > 0:
@@ -330,7 +359,7 @@ cdef class Softmax(Task):
         cdef double top, total = 0, p, margin
         if n == 1:
             margin = r.y[0] * s[0]
-            r.mistake = margin <= 0
+            r.mistake = not margin > 0
             p = 1 / (1 + exp(margin)) if margin > -700 else 1  # probability of the wrong class
             if p > SMALLEST_GRADIENT:
                 demand_of_one(r, r.y[0] > 0, p, r.mistake)
@@ -339,7 +368,7 @@ cdef class Softmax(Task):
         top = s[0]
         for c in range(n):
             top = max(top, s[c])
-            r.mistake = r.mistake or (c != right and s[right] <= s[c])
+            r.mistake = r.mistake or (c != right and not s[right] > s[c])
         for c in range(n):
             total += exp(s[c] - top)
         for c in range(n):
@@ -376,10 +405,10 @@ cdef class Indicators(Softmax):
         cdef Py_ssize_t c, right = <Py_ssize_t>r.y[0]
         cdef double residual
         if r.n_scores == 1:
-            r.mistake = r.y[0] * s[0] <= 0
+            r.mistake = not r.y[0] * s[0] > 0
         for c in range(r.n_scores):
             residual = (r.y[0] if r.n_scores == 1 else <double>(c == right)) - s[c]
             demand(r, c if residual > 0 else -1, -1 if residual > 0 else c, fabs(residual), False)
             suffer(r, fabs(residual))
-            if r.n_scores > 1 and c != right and s[right] <= s[c]:
+            if r.n_scores > 1 and c != right and not s[right] > s[c]:
                 r.mistake = True

@@ -30,11 +30,11 @@ cdef class Ordinal(Task):
         cdef double margin, least = INFINITY
         for j in range(r.n_scores):
             margin = r.s[j] if j < rank else -r.s[j]
-            demand(r, j if j < rank else -1, -1 if j < rank else j, self.margin - margin, margin <= 0)
+            demand(r, j if j < rank else -1, -1 if j < rank else j, self.margin - margin, not margin > 0)
             least = min(least, margin)
             if r.s[j] < 0 and j < predicted:
                 predicted = j
-        r.mistake = least <= 0
+        r.mistake = not least > 0
         r.cost = fabs(<double>(predicted - rank))
         if least < self.margin:
             suffer(r, self.margin - least)
@@ -70,7 +70,7 @@ cdef class Block(Task):
         r.prices = r.y + r.n_scores if r.n_y == 2 * r.n_scores else NULL
         for j in range(r.n_scores):
             margin = r.s[j] if r.y[j] > 0 else -r.s[j]
-            demand(r, j if r.y[j] > 0 else -1, -1 if r.y[j] > 0 else j, self.margin - margin, margin <= 0)
+            demand(r, j if r.y[j] > 0 else -1, -1 if r.y[j] > 0 else j, self.margin - margin, not margin > 0)
             h[j].part = <int32_t>fabs(r.y[j]) - 1
             r.n_parts = max(r.n_parts, h[j].part + 1)
         for part in range(r.n_parts):
@@ -139,7 +139,7 @@ cdef class Ranking(Task):
         if up < 0:
             return
         cdef double loss = self.margin - (s[up] - s[down])
-        r.mistake = s[up] <= s[down]
+        r.mistake = not s[up] > s[down]
         if loss <= 0:
             return
         suffer(r, loss)

@@ -15,7 +15,7 @@ cdef class TextBlock:
     cdef Py_ssize_t first, n                 # of those in the block
     cdef Py_ssize_t found                    # n-grams of the text that is read
     cdef bint made
-    cdef bint one_by_one                     # whether the texts are read when they are played
+    cdef bint one_by_one                     # whether the texts are read when they are finished
     cdef bint counted                        # whether documents are counted, which must be in order
     cdef Table table
 
@@ -36,7 +36,7 @@ cdef class TextsAhead:
     cdef PyObject** ring
     cdef PyObject** texts
     cdef Py_ssize_t n_texts, next_text
-    cdef Py_ssize_t claimed, played          # numbers of blocks
+    cdef Py_ssize_t claimed, finished          # numbers of blocks
     cdef Table table                         # for the next blocks
     cdef list tables                         # memory of tables that threads may use
     cdef bint closing, caller_waits, waking
@@ -48,7 +48,7 @@ cdef class TextsAhead:
     cdef TextBlock current(self)
     cdef void advance(self) noexcept nogil
     cdef bint is_ready(self) noexcept nogil
-    cdef bint is_played(self, Py_ssize_t k) noexcept nogil
+    cdef bint is_finished(self, Py_ssize_t k) noexcept nogil
     cdef close(self)
     cdef bint is_late(self, Py_ssize_t number) noexcept nogil
     cdef add_thread(self)

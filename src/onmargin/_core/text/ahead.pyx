@@ -1,6 +1,6 @@
 """Features of texts, made in blocks ahead of the rounds by several threads.
 
-What depends on the order of the texts is left to the thread that learns: it adds new names, counts documents and plays
+What depends on the order of the texts is left to the thread that learns: it adds new names, counts documents and runs
 the rounds. The other threads find words, hash them and look them up. Nothing they do changes the result, and they can
 stop at any time.
 """
@@ -133,8 +133,8 @@ cdef class TextBlock:
 cdef class TextsAhead:
     """Blocks of texts in order, made by up to `n_threads` threads, of which one is the caller's.
 
-    A block is claimed by a thread, made, and played; there are at most `depth` blocks between. When the next block to
-    play is not made, the caller makes blocks as well, and starts another thread. All numbers are changed with the lock
+    A block is claimed by a thread, made, and learned; there are at most `depth` blocks between. When the next block to
+    learn is not made, the caller makes blocks as well, and starts another thread. All numbers are changed with the lock
     `guard` held, and no thread but the caller's needs the GIL.
     """
 
@@ -163,41 +163,41 @@ cdef class TextsAhead:
         """Begin with the first of n texts, which the caller keeps alive until it calls `close`."""
         PyThread_acquire_lock(self.guard, WAIT_LOCK)
         self.texts, self.n_texts = texts, n
-        self.next_text = self.claimed = self.played = self.started = 0
+        self.next_text = self.claimed = self.finished = self.started = 0
         self.closing = False
         PyThread_release_lock(self.guard)
 
     cdef TextBlock current(self):
-        """Return the block to play. It stays as it is until `advance`."""
+        """Return the block to learn. It stays as it is until `advance`."""
         memory = self.reader.names.memory
         if not self.tables or self.tables[len(self.tables) - 1] is not memory:
             self.tables.append(memory)  # threads may still use the ones before
             PyThread_acquire_lock(self.guard, WAIT_LOCK)
             self.table = self.reader.names.table
             PyThread_release_lock(self.guard)
-        if self.is_late(self.played):
+        if self.is_late(self.finished):
             self.add_thread()
         if not self.is_ready():
             with nogil:
                 self.wait()
-        return <TextBlock>self.ring[self.played % self.depth]
+        return <TextBlock>self.ring[self.finished % self.depth]
 
     cdef bint is_ready(self) noexcept nogil:
-        """Claim the block to play, unless another thread has; return whether none is making it."""
+        """Claim the block to learn, unless another thread has; return whether none is making it."""
         cdef bint ready
         PyThread_acquire_lock(self.guard, WAIT_LOCK)
-        if self.played == self.claimed:
+        if self.finished == self.claimed:
             (<TextBlock>self.ring[self.claim() % self.depth]).one_by_one = True
             ready = True
         else:
-            ready = (<TextBlock>self.ring[self.played % self.depth]).is_over()
+            ready = (<TextBlock>self.ring[self.finished % self.depth]).is_over()
         PyThread_release_lock(self.guard)
         return ready
 
     cdef void advance(self) noexcept nogil:
-        """Release the block that was played."""
+        """Release the block that was learned."""
         PyThread_acquire_lock(self.guard, WAIT_LOCK)
-        self.played += 1
+        self.finished += 1
         self.wake()
         PyThread_release_lock(self.guard)
 
@@ -213,7 +213,7 @@ cdef class TextsAhead:
         self.tables.clear()
 
     cdef bint is_late(self, Py_ssize_t number) noexcept nogil:
-        """Return whether a block is not made when it should be played, and another thread would have enough texts."""
+        """Return whether a block is not made when it should be learned, and another thread would have enough texts."""
         cdef bint late = False
         if self.started + 1 >= self.n_threads:
             return False
@@ -237,10 +237,10 @@ cdef class TextsAhead:
             self.n_threads = self.started
 
     cdef deepen(self):
-        """Make room for several blocks between those claimed and those played."""
-        blocks = [*self.blocks, *(TextBlock(self.reader) for _ in range(2 * self.n_threads + 1))]
+        """Make room for several blocks between those claimed and those learned."""
+        blocks = [*self.blocks, *[TextBlock(self.reader) for _ in range(2 * self.n_threads + 1)]]
         PyThread_acquire_lock(self.guard, WAIT_LOCK)
-        if self.played == self.claimed:
+        if self.finished == self.claimed:
             self.blocks, self.ring, self.depth = blocks, PySequence_Fast_ITEMS(blocks), len(blocks)
         PyThread_release_lock(self.guard)
 
@@ -256,10 +256,10 @@ cdef class TextsAhead:
             self.leave()
 
     cdef int wait(self) except -1 nogil:
-        """Make blocks until the one to play, which another thread has claimed, is made."""
+        """Make blocks until the one to learn, which another thread has claimed, is made."""
         cdef Py_ssize_t number
         PyThread_acquire_lock(self.guard, WAIT_LOCK)
-        while not (<TextBlock>self.ring[self.played % self.depth]).is_over():
+        while not (<TextBlock>self.ring[self.finished % self.depth]).is_over():
             number = self.claim()
             if number < 0:
                 self.pause()
@@ -271,9 +271,9 @@ cdef class TextsAhead:
         PyThread_release_lock(self.guard)
         return 0
 
-    cdef bint is_played(self, Py_ssize_t k) noexcept nogil:
-        """Return whether text k is behind the block to play."""
-        return k == (<TextBlock>self.ring[self.played % self.depth]).stop()
+    cdef bint is_finished(self, Py_ssize_t k) noexcept nogil:
+        """Return whether text k is behind the block to learn."""
+        return k == (<TextBlock>self.ring[self.finished % self.depth]).stop()
 
     cdef int help(self, Py_ssize_t* number) except -1 nogil:
         """Make blocks; `number` is that of the current one."""
@@ -307,7 +307,7 @@ cdef class TextsAhead:
     cdef Py_ssize_t claim(self) noexcept nogil:
         """Return the number of the next block to make, or -1 if there is none yet."""
         cdef Py_ssize_t length = 0, n = 0, number = self.claimed
-        if self.next_text == self.n_texts or number == self.played + self.depth:
+        if self.next_text == self.n_texts or number == self.finished + self.depth:
             return -1
         while n < MOST_TEXTS and length < CHARACTERS and self.next_text + n < self.n_texts:
             length += PyUnicode_GET_LENGTH(self.texts[self.next_text + n])
@@ -319,7 +319,7 @@ cdef class TextsAhead:
 
     cdef void wake(self) noexcept nogil:
         """Wake a thread that waits for room, if there is one; it wakes the next."""
-        if self.sleeping > 0 and not self.waking and (self.closing or self.claimed < self.played + self.depth):
+        if self.sleeping > 0 and not self.waking and (self.closing or self.claimed < self.finished + self.depth):
             self.waking = True
             PyThread_release_lock(self.room)
 

@@ -103,7 +103,7 @@ cdef class Names(Index):
 
     def __setstate__(self, state):
         text, ends = state["text"].tobytes(), [0, *state["ends"].tolist()]
-        if any(a > b for a, b in pairwise(ends)) or ends[len(ends) - 1] != len(text):
+        if any([a > b for a, b in pairwise(ends)]) or ends[len(ends) - 1] != len(text):
             raise ValueError(f"the ends of names must rise up to the {len(text)} bytes that they have")
         self.take_over([text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)])
 

@@ -34,6 +34,8 @@ cdef class Reader:
     cdef readonly Index names
     cdef public bint grow, zeros
     cdef readonly object dtype
+    cdef object convert, parse_number
+    cdef frozenset numbers, missing_values
     cdef Text text
     cdef Frequencies frequencies
     cdef bint counting
@@ -52,7 +54,7 @@ cdef class Reader:
     cdef str plain(self, name)
     cdef hold(self, name)
     cdef tuple parted(self, str name, Py_ssize_t colon)
-    cdef int take(self, name, double value) except -1
+    cdef int add_entry(self, name, double value) except -1
     cdef int find_places(self) except -1
     cdef int take_text(self, PyObject* text) except -1 nogil
     cdef Py_ssize_t look_up(self, Table table, PyObject* text) except -1 nogil

@@ -84,11 +84,11 @@ def flattened(x):
     flat = {}
     for name, value in x.items():
         if isinstance(value, dict):
-            flat.update((f"{name}:{inner}", number) for inner, number in flattened(value).items())
+            flat.update({f"{name}:{inner}": number for inner, number in flattened(value).items()})
         elif not isinstance(value, list | tuple | set | frozenset):
             flat[name] = value
-        elif all(isinstance(inner, str) for inner in value):
-            flat.update((f"{name}:{inner}", 1.0) for inner in value)
+        elif all([isinstance(inner, str) for inner in value]):
+            flat.update({f"{name}:{inner}": 1.0 for inner in value})
         else:
             raise TypeError(f"the value of feature {name!r} must be a number or a string, or a dict, list or set of "
                             f"names; got {value!r:.100}")
@@ -103,16 +103,33 @@ cdef class Reader:
     there. Zeros are left out unless `zeros` keeps them, for models that distinguish them from missing values. In a
     list, "name:value" has a value; without a `separator`, strings are names. Values of the same name are added.
     Unknown names are added (`grow`) or left out. Without `text`, strings are refused as rows; with `frequencies`,
-    the words of a text are weighted by them, and while `counting`, each text adds one document.
+    the words of a text are weighted by them, and while `counting`, each text adds one document. `convert` is called
+    with each dict, and returns the dict or the text to read in its place. `parse_number` is called with each string
+    of the features `numbers`, and returns its value, or None if it is missing. Strings in `missing_values` are missing.
     """
 
-    def __init__(self, Index names, *, bint grow, dtype, separator=None, Text text=None, Frequencies frequencies=None):
+    def __init__(
+        self,
+        Index names,
+        *,
+        bint grow,
+        dtype,
+        separator=None,
+        Text text=None,
+        Frequencies frequencies=None,
+        convert=None,
+        numbers=frozenset(),
+        parse_number=None,
+        missing_values=frozenset(),
+    ):
         self.names = names
         self.grow = grow
         self.dtype = np.dtype(dtype)
         self.single = self.dtype.itemsize == 4
         self.separator = ord(separator) if separator else 0
         self.text, self.frequencies = text, frequencies
+        self.convert, self.numbers, self.parse_number = convert, numbers, parse_number
+        self.missing_values = missing_values
         self.held = []
         self.values, self.indices, self.ends = _Column(), _Column(), _Column()
         self.features, self.entries, self.spare = _Column(), _Column(), _Column()
@@ -191,6 +208,8 @@ cdef class Reader:
     cdef int fill(self, x) except -1:
         """Read the features of an example."""
         self.n_entries = 0
+        if self.convert is not None and hasattr(x, "items"):
+            x = self.convert(x)
         if isinstance(x, dict):
             self.take_pairs(x)
         elif type(x) is list:
@@ -246,14 +265,19 @@ cdef class Reader:
         if value is None:
             return 0
         if isinstance(value, str):
-            return self.take(self.hold(f"{name}={value}"), 1)
+            if value in self.missing_values:
+                return 0
+            if name not in self.numbers:
+                return self.add_entry(self.hold(f"{name}={value}"), 1)
+            value = self.parse_number(value)
+            return 0 if value is None else self.add_entry(name, value)
         if isinstance(value, (dict, list, tuple, set, frozenset)):
             return 1
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"the value of feature {name!r} must be a number or a string, got {value!r}") from None
-        return 0 if isnan(number) else self.take(name, number)
+        return 0 if isnan(number) else self.add_entry(name, number)
 
     cdef int take_name(self, name) except -1:
         cdef Py_ssize_t colon
@@ -263,8 +287,8 @@ cdef class Reader:
             colon = PyUnicode_FindChar(name, self.separator, 0, PyUnicode_GET_LENGTH(name), -1)
             if colon > 0:
                 name, number = self.parted(name, colon)
-                return self.take(self.hold(name), number)
-        return self.take(name, 1)
+                return self.add_entry(self.hold(name), number)
+        return self.add_entry(name, 1)
 
     cdef str plain(self, name):
         """Return a name given as another kind of string, such as a NumPy one."""
@@ -288,7 +312,7 @@ cdef class Reader:
                 pass
         return name.replace("\\" + name[colon], name[colon]), 1.0
 
-    cdef int take(self, name, double value) except -1:
+    cdef int add_entry(self, name, double value) except -1:
         if type(name) is not str:
             name = self.plain(name)
         if not self.fits(value):

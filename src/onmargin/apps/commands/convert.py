@@ -6,13 +6,12 @@ from typing import Any
 import click
 
 from onmargin.apps.commands.options import check_reading, chosen, files, force, format_option, reading
-
-WRITTEN = ("svmlight", "csv", "jsonl", "vw", "text")
+from onmargin.io.formats import WRITABLE
 
 
 @click.command()
 @files
-@click.option("--to", "target", type=click.Choice(WRITTEN), required=True, help="Format to write.")
+@click.option("--to", "target", type=click.Choice(WRITABLE), required=True, help="Format to write.")
 @click.option(
     "-o",
     "--out",

@@ -5,10 +5,9 @@ from typing import Any
 
 import click
 
-FORMATS = (
-    *("svmlight", "csv", "jsonl", "json", "arff", "vw", "text", "arrow", "folder", "mbox"),
-    *("conll", "conllu", "crfsuite"),
-)
+from onmargin.io.formats import FORMATS
+
+_ALIASES = {"parquet": "arrow", "tsv": "csv"}  # other names of formats
 
 files = click.argument("files", nargs=-1, required=True, metavar="FILES...")
 model_file = click.argument("model", type=click.Path())
@@ -16,7 +15,11 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 force = click.option("--force", is_flag=True, help="Replace an existing output file.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Do not show progress.")
 format_option = click.option(
-    "--format", "format", type=click.Choice(["auto", *FORMATS]), default="auto", help="File format (default: detected)."
+    "--format",
+    "format",
+    type=click.Choice(["auto", *FORMATS, *_ALIASES]),
+    default="auto",
+    help="File format (default: detected).",
 )
 label_option = click.option(
     "--label",
@@ -129,4 +132,4 @@ def check_reading(**given: Any) -> dict[str, Any]:
 
 def chosen(word: str) -> str | None:
     """Return the value of an option, or None for "auto"."""
-    return None if word == "auto" else word
+    return None if word == "auto" else _ALIASES.get(word, word)

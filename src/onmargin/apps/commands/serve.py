@@ -7,7 +7,7 @@ import click
 from onmargin.apps.failure import Failure
 
 
-@click.command()
+@click.command(context_settings={"auto_envvar_prefix": "ONMARGIN_SERVE"})
 @click.option(
     "--data",
     required=True,
@@ -131,7 +131,7 @@ def serve(
     """Run an HTTP service whose models learn the examples posted to them.
 
     Every example is in the journal before it is learned and acknowledged. The page is at /, the OpenAPI document at
-    /openapi.json.
+    /openapi.json. Every option can be set by an environment variable, such as ONMARGIN_SERVE_MAX_BODY.
     """
     try:
         from onmargin.apps.serve.run import check_folder, repair_folder

@@ -1,11 +1,14 @@
 """The command train."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from onmargin.apps.commands.options import as_json, check_reading, chosen, files, force, format_option, quiet, reading
+
+if TYPE_CHECKING:
+    from onmargin.apps.training_options import TrainingOptions
 
 TASKS = ("classify", "regress", "rank", "ordinal", "novelty", "tag")
 
@@ -65,7 +68,6 @@ def _parameters(options: dict[str, Any], others: tuple[str, ...]) -> dict[str, A
 @reading
 @click.option(
     "--cross",
-    "cross",
     nargs=2,
     multiple=True,
     metavar="COLUMN COLUMN",
@@ -105,14 +107,12 @@ def _parameters(options: dict[str, Any], others: tuple[str, ...]) -> dict[str, A
 @click.option("--average", is_flag=True, help="Predict with averaged weights (taggers always do).")
 @click.option(
     "--hash",
-    "bits",
     type=click.IntRange(1, 31),
     metavar="BITS",
     help="Hash features to 2^BITS columns, which bounds the memory.",
 )
 @click.option(
     "--template",
-    "templates",
     multiple=True,
     metavar="TEMPLATE",
     help="Features of CoNLL tokens, such as 'w[-1]|pos[0]', or 'w[0][-3:]' for the last three letters; the columns are "
@@ -162,33 +162,13 @@ def train(
     *,
     files: tuple[str, ...],
     out: str,
-    task: str,
-    model: str | None,
-    format: str,
-    cross: tuple[tuple[str, str], ...],
-    passes: int,
-    shuffle: bool,
-    holdout: int | None,
-    on_error: str,
-    C: float | str | None,
-    loss: str | None,
-    update: str | None,
-    average: bool,
-    bits: int | None,
-    templates: tuple[str, ...],
-    coverage: float | None,
-    others: tuple[str, ...],
-    start: str | None,
-    every: int | None,
     force: bool,
     resume: bool,
-    engine: str | None,
-    workers: int | None,
-    address: str | None,
-    mixing: str | None,
+    start: str | None,
+    every: int | None,
     quiet: bool,
     as_json: bool,
-    **where: Any,
+    **given: Any,
 ) -> None:
     """Train a model on FILES, one example at a time.
 
@@ -196,42 +176,48 @@ def train(
     """
     from onmargin.apps import report
     from onmargin.apps.outputs import check_output
-    from onmargin.apps.request import Request
     from onmargin.apps.train import train as run
     from onmargin.io.model_file import is_model_file
 
     check_output(out, files, ours=is_model_file, force=force)
-    options = {"C": C, "loss": loss, "update": update, "average": average or None, "hash": bits}
-    request = Request(
-        files,
-        chosen(task),
-        chosen(format),
-        check_reading(**where, cross=cross, template=templates),
-        _parameters(options, others),
-        passes,
-        model,
-        holdout or 0,
-        shuffle,
-        on_error == "skip",
-        coverage,
-    )
-    elsewhere = {"--workers": workers, "--address": address, "--mixing": mixing}
-    given = [name for name, value in elsewhere.items() if value is not None]
-    if engine is None:
-        if given:
-            raise click.UsageError(f"{given[0]} is for --engine local or --engine ray")
-        done = run(request, out, resume=resume, start=start, every=every, quiet=quiet)
+    place = {name: given.pop(name) for name in ("engine", "workers", "address", "mixing")}
+    options = _training_options(files, given)
+    if place["engine"] is None:
+        elsewhere = [f"--{name}" for name, value in place.items() if value is not None]
+        if elsewhere:
+            raise click.UsageError(f"{elsewhere[0]} is for --engine local or --engine ray")
+        done = run(options, out, resume=resume, start=start, every=every, quiet=quiet)
     else:
         from onmargin.apps import scaled
 
-        if address is not None and engine != "ray":
+        if place["address"] is not None and place["engine"] != "ray":
             raise click.UsageError("--address is for --engine ray")
-        if coverage is not None:
+        if options.coverage is not None:
             raise click.UsageError("--coverage follows one stream of examples: leave --engine out")
         if start is not None or every is not None:
             raise click.UsageError("--engine starts over and saves after each pass: no --from, no --checkpoint-every")
-        place = scaled.Place(engine, workers, address, mixing or "updates")
-        done = scaled.train(request, out, place, resume=resume, quiet=quiet)
+        place["mixing"] = place["mixing"] or "updates"
+        done = scaled.train(options, out, scaled.Place(**place), resume=resume, quiet=quiet)
     for warning in done.warnings():
         click.echo(f"warning: {warning}", err=True)
-    report.show(done.report(), as_json=as_json)
+    found = done.report()
+    report.show(found if as_json else {name: found[name] for name in found if name != "recipe"}, as_json=as_json)
+
+
+def _training_options(files: tuple[str, ...], given: dict[str, Any]) -> "TrainingOptions":
+    """Return the options of a run from those of the command; those left after it are for reading files."""
+    from onmargin.apps.training_options import TrainingOptions
+
+    take = given.pop
+    common = {name: take(name) for name in ("C", "loss", "update", "hash")} | {"average": take("average") or None}
+    run = {name: take(name) for name in ("passes", "model", "shuffle", "coverage")}
+    return TrainingOptions(
+        files,
+        task=chosen(take("task")),
+        format=chosen(take("format")),
+        parameters=_parameters(common, take("others")),
+        holdout=take("holdout") or 0,
+        skip_errors=take("on_error") == "skip",
+        **run,
+        reading=check_reading(**given),
+    )

@@ -50,7 +50,7 @@ async def predict(context: Context, name: str, sent: schema.Predict) -> schema.P
     if model.state.learner.costs.total([example.x for example in sent.examples]) <= SLICE:
         answer = at_once(_predicting(context, model, sent))
     else:
-        async with context.service.turn:  # all examples with the same state
+        async with context.service.turn.reading:  # all examples with the same state
             answer = await in_slices(_predicting(context, model, sent), context.limits.computing)
     if sent.keep:
         answer.ids = await context.service.keep(model, [example.x for example in sent.examples], answer.predictions)
@@ -92,7 +92,7 @@ def _predicting(context: Context, model: ServedModel, sent: schema.Predict) -> G
 
 
 async def explain(context: Context, name: str, sent: schema.Explain) -> schema.Explained:
-    async with context.service.turn:  # all examples with the same state
+    async with context.service.turn.reading:  # all examples with the same state
         return await in_slices(_explaining(context, name, sent), context.limits.computing)
 
 
@@ -112,23 +112,23 @@ def _explaining(context: Context, name: str, sent: schema.Explain) -> Generator[
     return schema.Explained(state.seq, explanations)
 
 
-async def create(context: Context, name: str, sent: schema.Create) -> schema.Model:
+async def create(context: Context, name: str, sent: schema.Create) -> schema.ModelDescription:
     return await context.service.to_the_end(context.service.create(sent))
 
 
-async def rewind(context: Context, name: str, sent: schema.Rewind) -> schema.Model:
+async def rewind(context: Context, name: str, sent: schema.Rewind) -> schema.ModelDescription:
     return await context.service.to_the_end(context.service.rewind(name, sent))
 
 
-async def rename(context: Context, name: str, sent: schema.Named) -> schema.Model:
-    return await context.service.to_the_end(context.service.rename(name, sent.name))
+async def rename(context: Context, name: str, sent: schema.Rename) -> schema.ModelDescription:
+    return await context.service.to_the_end(context.service.rename(name, sent))
 
 
-async def clone(context: Context, name: str, sent: schema.Named) -> schema.Model:
+async def clone(context: Context, name: str, sent: schema.Named) -> schema.ModelDescription:
     return await context.service.to_the_end(context.service.clone(name, sent.name))
 
 
-async def upload(context: Context, name: str, sent: bytes) -> schema.Model:
+async def upload(context: Context, name: str, sent: bytes) -> schema.ModelDescription:
     """Create a model from a file."""
     try:
         msgspec.convert(name, schema.Name)
@@ -137,7 +137,7 @@ async def upload(context: Context, name: str, sent: bytes) -> schema.Model:
     return await context.service.to_the_end(_uploaded(context.service, name, sent))
 
 
-async def _uploaded(service: Service, name: str, sent: bytes) -> schema.Model:
+async def _uploaded(service: Service, name: str, sent: bytes) -> schema.ModelDescription:
     path = service.snapshots.temporary()
     try:
         await service.in_background(path.write_bytes, sent)
@@ -146,7 +146,7 @@ async def _uploaded(service: Service, name: str, sent: bytes) -> schema.Model:
         raise DiskError(f"the file could not be written: {error.strerror or error}", 507) from error
     finally:
         path.unlink(missing_ok=True)
-    return await service.adopt(kept, state)
+    return await service.create_from(kept, state, rehearse=True)
 
 
 async def download(context: Context, request: Request) -> Response:
@@ -177,7 +177,7 @@ async def backup(context: Context, request: Request) -> Response:
     )
 
 
-async def compact(context: Context, name: str, sent: schema.Compact) -> schema.Model:
+async def compact(context: Context, name: str, sent: schema.Compact) -> schema.ModelDescription:
     return await context.service.to_the_end(context.service.compact(name))
 
 
@@ -189,20 +189,19 @@ async def models(context: Context, name: str, sent: None) -> schema.Models:
     return schema.Models([model.describe() for model in context.service.models.values()])
 
 
-async def model(context: Context, name: str, sent: None) -> schema.Model:
+async def model(context: Context, name: str, sent: None) -> schema.ModelDescription:
     return context.service.get(name).describe()
 
 
 async def health(context: Context, name: str, sent: None) -> schema.Health:
     service = context.service
-    return schema.Health(
-        service.problem is None, len(service.models), len(service.damaged), service.waiting, service.problem
-    )
+    problem = service.metrics.problem(service)
+    return schema.Health(problem is None, len(service.models), len(service.damaged), service.waiting, problem)
 
 
 async def certificate(context: Context, name: str, sent: None) -> schema.Certificate:
     """Return a certificate, without a time limit; the service does not wait for it when it shuts down."""
-    found = context.service.beside(context.service.certificate(context.service.get(name), context.limits.certified))
+    found = context.service.spawn(context.service.certificate(context.service.get(name), context.limits.certified))
     stopped = asyncio.create_task(context.stopping.wait())
     try:
         await asyncio.wait([found, stopped], return_when=asyncio.FIRST_COMPLETED)
@@ -327,8 +326,8 @@ OPERATIONS = (
     Operation("GET", "/metrics", 0, metrics, None, "text/plain", "Counters in the format of Prometheus."),
     Operation("GET", "/v1/backup", 2, backup, None, "application/x-tar", "A copy of the whole folder.", patient=True),
     Operation("GET", "/v1/models", 0, models, None, schema.Models, "All models."),
-    Operation("POST", "/v1/models", 2, create, schema.Create, schema.Model, "Create a model.", 201),
-    Operation("GET", ONE, 0, model, None, schema.Model, "A model."),
+    Operation("POST", "/v1/models", 2, create, schema.Create, schema.ModelDescription, "Create a model.", 201),
+    Operation("GET", ONE, 0, model, None, schema.ModelDescription, "A model."),
     Operation("DELETE", ONE, 2, delete, None, None, "Delete a model and its journal.", 204),
     Operation("POST", f"{ONE}/learn", 1, learn, schema.Learn, schema.Learned, "Predict examples, then learn them."),
     Operation("POST", f"{ONE}/predict", 0, predict, schema.Predict, schema.Predicted, "Predict examples."),
@@ -340,10 +339,28 @@ OPERATIONS = (
         "GET", f"{ONE}/file", 2, download, None, "application/octet-stream", "The model as a model file.", patient=True
     ),
     Operation(
-        "PUT", f"{ONE}/file", 2, upload, bytes, schema.Model, "Create a model from a model file.", 201, patient=True
+        "PUT",
+        f"{ONE}/file",
+        2,
+        upload,
+        bytes,
+        schema.ModelDescription,
+        "Create a model from a model file.",
+        201,
+        patient=True,
     ),
-    Operation("POST", f"{ONE}/clone", 2, clone, schema.Named, schema.Model, "Copy a model to another name.", 201),
-    Operation("POST", f"{ONE}/rename", 2, rename, schema.Named, schema.Model, "Give a model another name."),
+    Operation(
+        "POST", f"{ONE}/clone", 2, clone, schema.Named, schema.ModelDescription, "Copy a model to another name.", 201
+    ),
+    Operation(
+        "POST",
+        f"{ONE}/rename",
+        2,
+        rename,
+        schema.Rename,
+        schema.ModelDescription,
+        "Rename a model, or replace another.",
+    ),
     Operation(
         "GET", f"{ONE}/certificate", 0, certificate, None, schema.Certificate, "What a theorem allows.", patient=True
     ),
@@ -356,7 +373,7 @@ OPERATIONS = (
         2,
         rewind,
         schema.Rewind,
-        schema.Model,
+        schema.ModelDescription,
         "Go back, and forget what came after.",
         patient=True,
     ),
@@ -366,7 +383,7 @@ OPERATIONS = (
         2,
         compact,
         schema.Compact,
-        schema.Model,
+        schema.ModelDescription,
         "Put a snapshot in the place of the journal.",
     ),
 )

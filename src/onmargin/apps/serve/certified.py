@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from onmargin.apps.serve import schema
-from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.journal import ModelRow
 from onmargin.apps.serve.json_learner import JsonLearner, Room, read
 from onmargin.apps.serve.problems import ConflictError
 from onmargin.apps.serve.restoring import learner_of
@@ -23,7 +23,7 @@ from onmargin.apps.serve.state import decode
 N_POINTS = 200  # number of points of the curve
 
 
-async def certify_beside(kept: Kept, bodies: list[bytes]) -> schema.Certificate:
+async def spawn_certificate(kept: ModelRow, bodies: list[bytes]) -> schema.Certificate:
     """Return a certificate from a separate process, which is ended if the caller is canceled."""
     # -P: do not import modules from the folder in which the service was started.
     process = await asyncio.create_subprocess_exec(

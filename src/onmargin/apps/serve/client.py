@@ -29,8 +29,9 @@ class Client:
         The bearer token, if the service requires one.
     timeout : float, default=30.0
         Seconds to wait for an answer.
-    retries : int, default=3
-        Number of times to retry a request.
+    retries : int, default=7
+        Number of times to retry a request. The wait doubles from 0.1 s up to 5 s, so that the default bridges a
+        restart of the service of about ten seconds.
 
     See Also
     --------
@@ -51,7 +52,7 @@ class Client:
         *,
         token: str | None = None,
         timeout: float = 30.0,
-        retries: int = 3,
+        retries: int = 7,
     ) -> None:
         self._connection = Connection(url, token, timeout, retries)
 
@@ -84,7 +85,7 @@ class Client:
             The task. If None, the task of the learner, or "classify" if no learner is given.
         model : str or None, default=None
             The learner: a name in ``onmargin.stream``, such as "AROWClassifier" or "AutoClassifier", or
-            "SequenceTagger". If None, the passive-aggressive learner for the task.
+            "SequenceTagger". If None, the default learner of the command line for the task and parameters.
         coverage : float or None, default=None
             Fraction of the examples whose target is in the prediction set of a classifier, or in the prediction
             interval of a regressor; see `predict_sets`. If None, there are no sets or intervals.
@@ -139,7 +140,7 @@ class Client:
         """
         self._ask("DELETE", _one(name))
 
-    def learn(self, name: str, x: Any, y: Any = None, weight: float = 1.0) -> Any:
+    def learn(self, name: str, x: Any, y: Any = None, weight: float = 1.0, *, key: str | None = None) -> Any:
         """Update a model with an example.
 
         Parameters
@@ -152,16 +153,25 @@ class Client:
             Its target.
         weight : float, default=1.0
             Weight of the example, which multiplies C; at least 0.
+        key : str or None, default=None
+            Idempotency key: a call that is repeated with the same key is learned once, also after a restart. If None,
+            each call has a key of its own.
 
         Returns
         -------
         prediction : object
             The prediction before the update; None for the first example.
         """
-        return self.learn_many(name, [x], [y], [weight])[0]
+        return self.learn_many(name, [x], [y], [weight], key=key)[0]
 
     def learn_many(
-        self, name: str, X: Iterable[Any], y: Iterable[Any] | None = None, weights: Iterable[float] | None = None
+        self,
+        name: str,
+        X: Iterable[Any],
+        y: Iterable[Any] | None = None,
+        weights: Iterable[float] | None = None,
+        *,
+        key: str | None = None,
     ) -> list[Any]:
         """Update a model with examples in this order; either all or none of them are learned.
 
@@ -175,18 +185,24 @@ class Client:
             Their targets.
         weights : iterable of float or None, default=None
             Their weights. If None, all weights are 1.
+        key : str or None, default=None
+            Idempotency key: a call that is repeated with the same key is learned once, also after a restart. If None,
+            each call has a key of its own.
 
         Returns
         -------
         predictions : list
             The prediction for each example before it was learned.
         """
-        examples = [{"x": _plain(x)} for x in X]
+        examples = _examples(X)
         for field, values in (("y", y), ("weight", weights)):
             if values is not None:
                 for example, value in zip(examples, values, strict=True):
                     example[field] = _plain(value)
-        answer = self._ask("POST", f"{_one(name)}/learn", {"examples": examples, "key": uuid4().hex})
+        return self._learn(name, examples, key)
+
+    def _learn(self, name: str, examples: list[dict[str, Any]], key: str | None) -> list[Any]:
+        answer = self._ask("POST", f"{_one(name)}/learn", {"examples": examples, "key": key or uuid4().hex})
         return list(answer["predictions"] or [None] * len(examples))
 
     def predict(self, name: str, x: Any) -> Any:
@@ -221,7 +237,7 @@ class Client:
         predictions : list
             One prediction per example.
         """
-        answer = self._ask("POST", f"{_one(name)}/predict", {"examples": [{"x": _plain(x)} for x in X]})
+        answer = self._ask("POST", f"{_one(name)}/predict", {"examples": _examples(X)})
         return list(answer["predictions"])
 
     def predict_sets(self, name: str, X: Iterable[Any]) -> list[Any]:
@@ -240,7 +256,7 @@ class Client:
             For a classifier, the labels in each set, the most likely first. For a regressor, the two ends of each
             interval, where None is an infinite end. If nothing was learned yet, None for each example.
         """
-        sent = {"examples": [{"x": _plain(x)} for x in X], "sets": True}
+        sent = {"examples": _examples(X), "sets": True}
         return list(self._ask("POST", f"{_one(name)}/predict", sent)["sets"])
 
     def predict_later(self, name: str, X: Iterable[Any]) -> tuple[list[Any], list[str]]:
@@ -260,11 +276,11 @@ class Client:
         ids : list of str
             One id per example, to pass to `label` with its label.
         """
-        sent = {"examples": [{"x": _plain(x)} for x in X], "keep": True}
+        sent = {"examples": _examples(X), "keep": True}
         answer = self._ask("POST", f"{_one(name)}/predict", sent)
         return list(answer["predictions"]), list(answer["ids"])
 
-    def label(self, name: str, ids: Iterable[str], y: Iterable[Any]) -> list[Any]:
+    def label(self, name: str, ids: Iterable[str], y: Iterable[Any], *, key: str | None = None) -> list[Any]:
         """Learn the labels of examples passed to `predict_later`, in this order; either all or none are learned.
 
         Parameters
@@ -275,6 +291,9 @@ class Client:
             The ids that `predict_later` returned.
         y : iterable
             Their targets.
+        key : str or None, default=None
+            Idempotency key: a call that is repeated with the same key is learned once, also after a restart. If None,
+            each call has a key of its own.
 
         Returns
         -------
@@ -282,8 +301,7 @@ class Client:
             The earlier predictions.
         """
         examples = [{"id": one, "y": _plain(value)} for one, value in zip(ids, y, strict=True)]
-        answer = self._ask("POST", f"{_one(name)}/learn", {"examples": examples, "key": uuid4().hex})
-        return list(answer["predictions"] or [None] * len(examples))
+        return self._learn(name, examples, key)
 
     def explain(self, name: str, x: Any, label: Any = None, top: int = 20) -> dict[str, Any]:
         """Return the contribution of each feature to the score of an example.
@@ -381,7 +399,7 @@ class Client:
         """
         return self._ask("POST", f"{_one(name)}/clone", {"name": new})
 
-    def rename(self, name: str, new: str) -> dict[str, Any]:
+    def rename(self, name: str, new: str, *, replace: bool = False) -> dict[str, Any]:
         """Rename a model.
 
         Parameters
@@ -390,13 +408,15 @@ class Client:
             The model.
         new : str
             Its new name.
+        replace : bool, default=False
+            If True, a model that has the new name is deleted in the same step: no request finds neither of them.
 
         Returns
         -------
         model : dict
             The description of the model, as returned by `model`.
         """
-        return self._ask("POST", f"{_one(name)}/rename", {"name": new})
+        return self._ask("POST", f"{_one(name)}/rename", {"name": new, "replace": replace})
 
     def upload(self, name: str, path: str | os.PathLike[str]) -> dict[str, Any]:
         """Create a model from a model file written by ``onmargin train`` or `download`.
@@ -507,6 +527,15 @@ class Client:
 
 def _one(name: str) -> str:
     return f"/v1/models/{quote(name, safe='')}"
+
+
+def _examples(X: Any) -> list[dict[str, Any]]:
+    """Return examples for JSON; those of a data frame are its rows, by column name."""
+    if hasattr(X, "to_dicts"):
+        X = X.to_dicts()
+    elif hasattr(X, "columns"):
+        X = X.astype(object).where(X.notna(), None).rename(columns=str).to_dict("records")
+    return [{"x": _plain(x)} for x in X]
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
@@ -39,6 +40,8 @@ class Connection:
         self._base = parts.path.rstrip("/")
         self._headers = {}
         if token is not None:
+            if not (token.isascii() and token.isprintable()):  # the error of http.client would show it
+                raise ValueError("token must be one line of printable ASCII characters")
             self._headers["Authorization"] = f"Bearer {token}"
         self._retries = retries
 
@@ -48,26 +51,26 @@ class Connection:
     def exchange(self, method: str, path: str, body: bytes | None, media: str = "application/json") -> bytes:
         """Return the answer to a request."""
         again = method == "GET" or path.endswith(("/learn", "/predict", "/explain"))
-        left = self._retries if again else 0
         if not again:
             self._connection.close()  # the service may have closed it, which would be noticed too late
-        while True:
+        for tried in count():
+            left, wait = tried < self._retries, min(0.1 * 2**tried, 5.0)
             try:
                 answer = self._send(self._connection, method, path, body, media)
                 content = answer.read()
-            except (http.client.HTTPException, OSError):
+            except (http.client.HTTPException, OSError) as error:
                 self._connection.close()
-                if not left:
-                    raise
-                wait = 0.1
+                if not left or not (again or isinstance(error, ConnectionRefusedError)):  # a refused one was not sent
+                    where = f"{self._connection.host}:{self._connection.port}"
+                    raise ConnectionError(f"no answer from the service at {where}: {error or repr(error)}") from error
             else:
                 if answer.status < 400:
                     return content
-                if answer.status not in {429, 503} or not left:
+                if answer.status not in {429, 503} or not (left and again):
                     _raise(answer.status, content)
-                wait = min(float(answer.getheader("Retry-After", "0.2")), 10.0)
-            left -= 1
+                wait = max(wait, min(float(answer.getheader("Retry-After", "0")), 10.0))
             time.sleep(wait)
+        raise AssertionError("requests are repeated until they are answered")
 
     def save(self, path: str, file: Path) -> Mapping[str, str]:
         """Write a long answer to a file, which is replaced once the answer is complete; return its headers."""

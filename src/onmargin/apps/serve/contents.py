@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from onmargin.apps.serve.journal import Journal, Kept
+from onmargin.apps.serve.journal import Journal, ModelRow
 from onmargin.apps.serve.journal_file import JournalError
 from onmargin.apps.serve.json_learner import Room
-from onmargin.apps.serve.restoring import ADVICE, check_ahead, check_witness, restore
+from onmargin.apps.serve.restoring import ADVICE, check_ahead, check_witness, learner_of, restore
 from onmargin.apps.serve.served_model import MOST_KEYS
 from onmargin.apps.serve.state import Snapshot, State
 from onmargin.apps.serve.witness import Seen, WitnessError
@@ -35,7 +35,7 @@ class Found:
 
     id: int
     name: str
-    kept: Kept | None = None
+    kept: ModelRow | None = None
     state: State | None = None
     n_keys: int = 0
     keys: list[tuple[str, int, int]] = field(default_factory=list)
@@ -85,6 +85,7 @@ def read_folder(journal: Journal, room: Room, *, thorough: bool = False) -> list
         try:
             one.kept = journal.kept(number)
             one.name = one.kept.name
+            learner_of(one.kept)
             if not isinstance(seen, Seen):
                 raise JournalError(
                     f"{seen or 'its witness is missing'}, so that lost examples would go unseen. {ADVICE}"
@@ -97,10 +98,12 @@ def read_folder(journal: Journal, room: Room, *, thorough: bool = False) -> list
                 _look_through(journal, one.kept, one.state.seq, room)
         except JournalError as error:
             one.problem = str(error)
+        except Exception as error:  # one model must not keep the others from being served
+            one.problem = f"it cannot be restored: {error!r:.200}. {ADVICE}"
     return found
 
 
-def _state(journal: Journal, kept: Kept, seen: Seen, files: Iterable[Path], room: Room) -> State:
+def _state(journal: Journal, kept: ModelRow, seen: Seen, files: Iterable[Path], room: Room) -> State:
     """Return the state of a model after all acknowledged examples."""
     state = restore(journal, kept, journal.path.parent / "snapshots", room)
     check_witness(journal, kept, state, seen)
@@ -108,7 +111,7 @@ def _state(journal: Journal, kept: Kept, seen: Seen, files: Iterable[Path], room
     return state
 
 
-def _look_through(journal: Journal, kept: Kept, last: int, room: Room) -> None:
+def _look_through(journal: Journal, kept: ModelRow, last: int, room: Room) -> None:
     """Read every example and snapshot of a model."""
     n = sum(1 for _ in journal.all_rows(kept.id, kept.earliest, None if kept.earliest else 0))
     if n != last - kept.earliest:

@@ -5,6 +5,7 @@ many examples are computed in slices, between which other requests run, up to a 
 """
 
 from itertools import chain
+from math import inf
 from typing import Any
 
 from msgspec.json import encode
@@ -33,6 +34,7 @@ class Costs:
 
     def work(self, x: Any) -> float:
         """Return the work to predict an example."""
+        x = self._learner.expand(x)
         _, base, feature, words, token = self._current()
         base += self.of_supports(*self._supports())
         if isinstance(x, str):
@@ -89,17 +91,25 @@ class Costs:
                 'a "budget"'
             )
 
-    def check(self, x: Any) -> None:
-        """Refuse an example that takes too long."""
-        work = self.work(x)
+    def check_learning(self, x: Any) -> None:
+        """Refuse an example that takes too long to learn: some learners go through a window several times."""
+        model = self._learner.model
+        rows = min(model.totals_.rounds + 1, getattr(model, "window", 0) or inf) if hasattr(model, "sweeps") else 0
+        self.check(x, 1 + rows * (model.sweeps or 1) if rows else 1)
+
+    def check(self, x: Any, times: float = 1) -> None:
+        """Refuse an example that takes too long; `times` is how often its work is done."""
+        work = self.work(x) * times
         if work > MOST_WORK:
+            why = ", its window and sweeps" if times > 1 else ""
             raise ValueError(
-                f"the example is too large for this model: it would take up to {work / 1e9:.1f} s, and "
+                f"the example is too large for this model{why}: it would take up to {work / 1e9:.1f} s, and "
                 f"{MOST_WORK / 1e9:g} s are allowed"
             )
 
     def check_lengths(self, x: Any, y: Any) -> None:
         """Refuse names and labels that are too long to be kept."""
+        x = self._learner.expand(x)
         _check_names(x.split() if isinstance(x, str) else x)
         for label in y if isinstance(y, list) else (y,):
             if isinstance(label, str) and len(label) > LONGEST_LABEL:

@@ -54,7 +54,7 @@ class Gone(msgspec.Struct, tag=True):
     id: int
 
 
-class Learned(msgspec.Struct, tag=True):
+class Examples(msgspec.Struct, tag=True):
     """Learned examples of a model, and the number of the first one."""
 
     id: int
@@ -68,7 +68,7 @@ class Beat(msgspec.Struct, tag=True):
     at: float
 
 
-Message = Begin | Loaded | Gone | Learned | Beat
+Message = Begin | Loaded | Gone | Examples | Beat
 _decode = msgspec.msgpack.Decoder(Message).decode
 _encode = msgspec.msgpack.encode
 

@@ -13,7 +13,7 @@ LOCAL = {"localhost", "127.0.0.1", "[::1]"}
 HEADERS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 _JSON = [(b"content-type", b"application/json"), *HEADERS]
 _encode = msgspec.json.Encoder().encode
-_DECODERS: dict[type, Any] = {kind: msgspec.json.Decoder(kind) for kind in schema.Request.__subclasses__()}
+_DECODERS: dict[type, Any] = {kind: msgspec.json.Decoder(kind) for kind in schema.Body.__subclasses__()}
 
 
 class Answer(NamedTuple):
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 def granted(answer: Any, status: int = 200) -> Answer:
     """Return a successful answer as JSON."""
-    return _sized(status, _JSON, _encode(answer))
+    return sized(status, _JSON, _encode(answer))
 
 
 def refused(problem: ProblemError) -> Answer:
@@ -36,16 +36,23 @@ def refused(problem: ProblemError) -> Answer:
         headers.append((b"retry-after", b"%d" % problem.retry_after))
     if problem.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    return _sized(problem.status, headers, _encode(schema.Problem(str(problem))))
+    return sized(problem.status, headers, _encode(schema.Problem(str(problem))))
 
 
-def _sized(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> Answer:
+def sized(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> Answer:
+    """Return an answer with the length of its body."""
     return Answer(status, [*headers, (b"content-length", b"%d" % len(body))], body)
 
 
 def _local(host: str) -> bool:
     """Return whether this is a name of this machine, with or without a port."""
     return host in LOCAL or host.rpartition(":")[0] in LOCAL
+
+
+def too_large(kind: type, most: int, given: str = "") -> ProblemError:
+    """Return the problem with a body that is too large."""
+    option = "--max-file" if kind is bytes else "--max-body"
+    return ProblemError(f"a request has at most {most} bytes here ({option} of the service){given}", 413)
 
 
 def allow(level: int, needed: int) -> None:
@@ -81,7 +88,9 @@ class Gate:
         elif needed is not None:
             level = self._tokens.level(headers.get(b"authorization"))
             if level < 0:
-                raise ProblemError("a token is needed: send it as Authorization: Bearer ...", 401)
+                given = b"authorization" in headers
+                words = "the token is not known to this service" if given else "a token is needed"
+                raise ProblemError(f"{words}: send a token as Authorization: Bearer ...", 401)
             allow(level, needed)
             return level
         return len(SCOPES) - 1
@@ -89,6 +98,8 @@ class Gate:
     def address(self, headers: dict[bytes, bytes], client: tuple[str, int] | None) -> str:
         """Return the address of a client: behind trusted proxies, the last address that is not a trusted proxy."""
         address = client[0] if client else ""
+        if not self._limits.proxies:
+            return address
         forwarded = headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")
         while self._limits.trusts(address) and forwarded and (before := forwarded.pop().strip()):
             address = before[:64]
@@ -96,22 +107,20 @@ class Gate:
 
     def announced(self, headers: dict[bytes, bytes], kind: type) -> int:
         """Check the headers of a body; return its maximum number of bytes."""
+        limits = self._limits
         most, media = (
-            (self._limits.file, b"application/octet-stream")
-            if kind is bytes
-            else (self._limits.body, b"application/json")
+            (limits.file, b"application/octet-stream") if kind is bytes else (limits.body, b"application/json")
         )
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > most:
-            words = f"a request has at most {most} bytes; got {length.decode('latin-1'):.40}"
-            raise ProblemError(words, 413)
+            raise too_large(kind, most, f"; got {length.decode('latin-1'):.40}")
         # Browsers send a preflight request for either media type to another origin, and it is refused.
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != media:
             what = "a model file" if kind is bytes else "JSON"
             raise ProblemError(f"the body must be {what}, with Content-Type: {media.decode()}", 415)
         return most
 
-    def decoded(self, kind: type[schema.Request], body: bytes) -> Any:
+    def decoded(self, kind: type[schema.Body], body: bytes) -> Any:
         """Return the parsed and validated body."""
         try:
             return _DECODERS[kind].decode(body)

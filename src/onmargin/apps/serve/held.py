@@ -32,6 +32,14 @@ class Hold:
     body: bytes
 
 
+_STARTED = time.time() - time.monotonic()
+
+
+def steady_time() -> float:
+    """Return the time by the clock at the start and the time since: a clock that is set ahead drops nothing."""
+    return _STARTED + time.monotonic()
+
+
 def _check(model: int, number: int, body: bytes) -> int:
     return crc32(body, crc32(b"%d:%d:" % (model, number)))
 
@@ -132,7 +140,7 @@ class HeldTable:
         """Drop predictions beyond the limits, the oldest first, within a transaction; return their number."""
         n, size = self.size(model)
         db, dropped, freed = self._file.db, 0, 0
-        oldest = time.time() - limits.seconds
+        oldest = steady_time() - limits.seconds
         found = db.execute("select number, at, length(body) from held where model = ? order by number", (model,))
         numbers = []
         for number, at, length in found:

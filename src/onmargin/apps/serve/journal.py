@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from onmargin.apps.serve.held import HeldLimits, HeldTable, Hold
+from onmargin.apps.serve.held import HeldLimits, HeldTable, Hold, steady_time
 from onmargin.apps.serve.journal_file import JournalError, JournalFile, row_hash
 from onmargin.apps.serve.problems import ConflictError, DiskError
 from onmargin.apps.serve.witness import Point, Seen, Witness, WitnessError, read_witness
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kept:
+class ModelRow:
     """A model in the journal.
 
     The examples up to `earliest` were removed. The model was rewound `rewinds` times. Requests with a key are counted
@@ -131,7 +131,7 @@ class Journal(JournalFile):
     def _witness_path(self, model: int) -> Path:
         return self.path.parent / "witness" / str(model)
 
-    def watch(self, kept: Kept, seq: int, chain: int) -> None:
+    def watch(self, kept: ModelRow, seq: int, chain: int) -> None:
         """Create a witness of a model, which is at this example now."""
         path = self._witness_path(kept.id)
         with witnessing():
@@ -182,7 +182,7 @@ class Journal(JournalFile):
                         self._add_keys(entry.model, [(entry.keys, entry.key, entry.first, last)])
                     if entry.labeled:
                         self.held.remove(entry.model, entry.labeled)
-                self.held.add(holds, now)
+                self.held.add(holds, steady_time())
                 for model in sorted({hold.model for hold in holds}):
                     dropped[model] = self.held.expire(model, limits or HeldLimits())
         except BaseException:
@@ -267,7 +267,7 @@ class Journal(JournalFile):
         with self.reading():
             return [int(row[0]) for row in self.db.execute("select id from models order by id")]
 
-    def kept(self, model: int) -> Kept:
+    def kept(self, model: int) -> ModelRow:
         """Return a model by its number."""
         with self.reading():
             row = self.db.execute(
@@ -278,12 +278,12 @@ class Journal(JournalFile):
             if row is None:
                 raise ValueError(f"model {model} is missing")
             number, name, task, *others, check = row
-            kept = Kept(number, name.decode(), task.decode(), *others)
+            kept = ModelRow(number, name.decode(), task.decode(), *others)
             if kept.hash() != check:
                 raise ValueError(f"what it has of model {kept.name!r:.80} is not what it was")
             return kept
 
-    def _update(self, kept: Kept) -> None:
+    def _update(self, kept: ModelRow) -> None:
         self.db.execute(
             "update models set earliest = ?, rewinds = ?, keys = ?, keys_from = ?, hash = ? where id = ?",
             (kept.earliest, kept.rewinds, kept.keys, kept.keys_from, kept.hash(), kept.id),
@@ -296,7 +296,7 @@ class Journal(JournalFile):
         parameters: bytes,
         start: "Start | None" = None,
         after: Callable[[int], str] | None = None,
-    ) -> Kept:
+    ) -> ModelRow:
         """Add a model; its number is never used again.
 
         A model with an initial state, such as a clone, has a `start`: `after` is called with the number of the model,
@@ -306,7 +306,7 @@ class Journal(JournalFile):
             if self.db.execute("select 1 from models where name = ?", (name,)).fetchone():
                 raise ConflictError(f"there is a model {name!r} already")
             row = self.db.execute("insert into models values (null, ?, ?, ?, 0, 0, 0, 1, 0)", (name, task, parameters))
-            kept = Kept(int(row.lastrowid or 0), name, task, parameters)
+            kept = ModelRow(int(row.lastrowid or 0), name, task, parameters)
             point = Point()
             with witnessing():
                 self.unwatch(kept.id)
@@ -325,13 +325,17 @@ class Journal(JournalFile):
             witness.settle(point)
         return kept
 
-    def rename(self, kept: Kept, name: str) -> Kept:
-        """Rename a model."""
+    def rename(self, kept: ModelRow, name: str, replaced: int | None = None) -> ModelRow:
+        """Rename a model; the one that it replaces is deleted as by `delete`."""
         new = replace(kept, name=name)
         witness = self._witnesses[kept.id]
         with witnessing():
             witness.intend_name(name)
+            if replaced is not None:
+                self._witnesses[replaced].intend(None)
         with self.writing():
+            if replaced is not None:
+                self._delete_rows(replaced)
             if self.db.execute("select 1 from models where name = ?", (name,)).fetchone():
                 raise ConflictError(f"there is a model {name!r} already")
             self.db.execute("update models set name = ? where id = ?", (name, kept.id))
@@ -343,9 +347,12 @@ class Journal(JournalFile):
     def delete(self, model: int) -> None:
         """Remove a model and all its examples; the caller removes its snapshots and then its witness."""
         with self._changing(model, None), self.writing():
-            self.db.execute("delete from models where id = ?", (model,))
-            for table in ("journal", "keys", "snapshots", "held", "held_counts"):
-                self.db.execute(f"delete from {table} where model = ?", (model,))
+            self._delete_rows(model)
+
+    def _delete_rows(self, model: int) -> None:
+        self.db.execute("delete from models where id = ?", (model,))
+        for table in ("journal", "keys", "snapshots", "held", "held_counts"):
+            self.db.execute(f"delete from {table} where model = ?", (model,))
 
     @contextmanager
     def _changing(self, model: int, point: Point | None) -> Iterator[None]:
@@ -361,7 +368,7 @@ class Journal(JournalFile):
             with witnessing():
                 witness.settle(point)
 
-    def rewind(self, kept: Kept, seq: int, chain: int, keys: int, keys_from: int) -> Kept:
+    def rewind(self, kept: ModelRow, seq: int, chain: int, keys: int, keys_from: int) -> ModelRow:
         """Remove all examples after a number. The caller then removes the snapshots that are no longer listed.
 
         Up to that number there were `keys` requests with a key, of which those from `keys_from` on are stored.
@@ -374,7 +381,7 @@ class Journal(JournalFile):
             self._update(new)
         return new
 
-    def keys(self, kept: Kept, most: int) -> tuple[int, list[tuple[str, int, int]]]:
+    def keys(self, kept: ModelRow, most: int) -> tuple[int, list[tuple[str, int, int]]]:
         """Return the number of requests with a key, and the last keys with their example numbers, oldest first."""
         with self.reading():
             row = self.db.execute(
@@ -426,7 +433,7 @@ class Journal(JournalFile):
                     raise ValueError(f"the name of the snapshot after {seq} examples is not what it was")
             return [(seq, file.decode()) for seq, file, _ in rows]
 
-    def add_snapshot(self, kept: Kept, seq: int, file: str, *, compact: int, keys: int, keys_from: int) -> Kept:
+    def add_snapshot(self, kept: ModelRow, seq: int, file: str, *, compact: int, keys: int, keys_from: int) -> ModelRow:
         """List a snapshot that is on disk, and remove the examples up to `compact`.
 
         The caller then removes the snapshots that are no longer listed. Two are kept, and the one that replaces the

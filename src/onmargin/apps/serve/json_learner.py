@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from onmargin.apps.learners import is_fitted, learner_class, make_learner, n_features
+from onmargin.apps.learners import is_fitted, learner_class, make_learner, n_features, usual_learner
 from onmargin.apps.serve.costs import Costs
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
 from onmargin.apps.serve.schema import Example, Expert
 from onmargin.apps.serve.slices import at_once
 
 LARGEST = 1e100  # largest number in names, as for other numbers
+MOST_TOKEN_FEATURES = 200_000  # features of a sequence whose tokens have columns
 SINGLE = 1e15  # largest number for weights in single precision
 
 
@@ -72,9 +73,13 @@ class JsonLearner:
         self.model = model
         self.room = room
         self.reading = model.features_  # how examples are read, or the tokens of sequences
+        self._window = model.window if task == "tag" else None  # features of tokens that have columns
+        self._convert = self.reading.converter()
         self.promised = 0
         self.costs = Costs(self)
+        self._begun = False
         self._n_models = 0  # 0 until the model has learned something
+        self._safe = (-1, 0)  # a number of labels, and the features up to which examples need not be counted singly
         self._known: set[Any] = set()
 
     @classmethod
@@ -82,7 +87,7 @@ class JsonLearner:
         """Create an untrained learner by name, or the default learner of a task."""
         given = {name: _python(value) for name, value in parameters.items()}
         try:
-            made = make_learner(learner_class(model, task), given)
+            made = make_learner(learner_class(model or usual_learner(task or "classify", given), task), given)
         except (TypeError, ValueError) as error:
             raise ProblemError(str(error), 422) from error
         learner = cls(made.task, made, room)
@@ -96,7 +101,8 @@ class JsonLearner:
 
     @property
     def begun(self) -> bool:
-        return is_fitted(self.model)
+        self._begun = self._begun or is_fitted(self.model)
+        return self._begun
 
     @property
     def n_models(self) -> int:
@@ -112,6 +118,19 @@ class JsonLearner:
     def classes(self) -> list[Any]:
         classes = getattr(self.model, "classes_", [])
         return classes.tolist() if isinstance(classes, np.ndarray) else list(classes)
+
+    def sample(self) -> Example:
+        """Return an example that a trained model can learn."""
+        label = next(iter(self.classes), "a")
+        y = {"classify": label, "ordinal": label, "rank": [label], "tag": [label], "regress": 0.0}.get(self.task)
+        if self.task == "tag":
+            window = self.model.window
+            return Example([["a"] * (1 if window is None else len(window.columns))], y)
+        try:
+            self.model.check_one({"a": 1.0}, y)
+        except (TypeError, ValueError):
+            return Example([1.0] * self.features, y)
+        return Example({"a": 1.0}, y)
 
     @property
     def features(self) -> int:
@@ -147,7 +166,7 @@ class JsonLearner:
         """Refuse an example that a trained model cannot learn; return its labels, if the task adds labels."""
         self._check_numbers(example)
         self.costs.check_lengths(example.x, example.y)
-        self.costs.check(example.x)
+        self.costs.check_learning(example.x)
         x = read(self.task, example.x)
         self.model.check_one(x, example.y, example.weight)
         if self.task == "tag":
@@ -172,7 +191,7 @@ class JsonLearner:
             try:
                 self._check_numbers(example)
                 copy.costs.check_lengths(example.x, example.y)
-                copy.costs.check(example.x)
+                copy.costs.check_learning(example.x)
                 copy.learn(example)
                 if copy.begun:
                     copy._check(example)
@@ -190,10 +209,12 @@ class JsonLearner:
             self._check_size(self.features, columns)
         if not self._named():
             return False
-        limit = min(self.room.features, self.room.weights // (self.n_models * max(1, columns)))
-        if self.task != "tag" and self.model.matrix_size(limit) > 0:
-            limit = min(limit, isqrt(self.room.weights) // (2 * self.n_models))  # examples are counted singly beyond it
-        if self.features + self.promised + most <= limit:
+        if self._safe[0] != columns:
+            limit = min(self.room.features, self.room.weights // (self.n_models * max(1, columns)))
+            if self.task != "tag" and self.model.matrix_size(limit) > 0:
+                limit = min(limit, isqrt(self.room.weights) // (2 * self.n_models))
+            self._safe = columns, limit
+        if self.features + self.promised + most <= self._safe[1]:
             self.promised += most
             return False
         if self.promised:
@@ -240,8 +261,26 @@ class JsonLearner:
             return True
         return self.reading.n_features is None and self.model.feature_names_ is not None
 
+    def expand(self, x: Any) -> Any:
+        """Return the features that the model makes of the columns of an example; other examples are unchanged."""
+        try:
+            if self._window is not None and isinstance(x, list):
+                templates = len(self._window.all_templates) + 2
+                if len(x) * templates > MOST_TOKEN_FEATURES:
+                    most = MOST_TOKEN_FEATURES // templates
+                    raise ValueError(f"a sequence must have at most {most} tokens here; got {len(x)}")
+                return self._window(x)
+            if self._convert is None or not isinstance(x, dict):
+                return x
+            for name in (self.reading.text,) if isinstance(self.reading.text, str) else self.reading.text:
+                self.costs.check(str(x.get(name, "")))
+            return self._convert(x)
+        except (TypeError, ValueError) as error:
+            raise BadExampleError(str(error)) from error
+
     def _most(self, x: Any) -> int:
         """Return the maximum number of names in an example."""
+        x = self.expand(x)
         if isinstance(x, str):
             shortest, longest = self.reading.ngrams
             return (len(x) + 1) // 2 * int(longest - shortest + 1)

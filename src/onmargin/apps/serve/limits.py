@@ -4,6 +4,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any
 
 from onmargin.apps.serve.problems import BusyError
 
@@ -35,30 +36,49 @@ class Limits:
         return any(found in network for network in self.proxies)
 
 
+SMALL = 2**14  # bytes of a body that is not counted if it arrives at once, since connections are limited, too
+
+
 class InFlight:
-    """Counter of the bytes of all requests that are being read, waiting or being computed."""
+    """Bytes of all requests that are being read, waiting or being computed, with budgets.
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.held = 0
+    Requests that need no more than the scope to read get at most half of all bytes, and one client a quarter for each
+    of the two kinds, but always enough for one request: whoever only reads cannot keep others from learning.
+    """
+
+    def __init__(self, most: int, body: int) -> None:
+        self.most = max(most, body)
+        self._shares = max(self.most // 2, body), max(self.most // 4, body)
+        self.held: dict[Any, int] = {}
+
+    def budgets(self, client: str, *, reads: bool) -> list[tuple[Any, int]]:
+        """Return the budgets that a request counts for, each with its maximum."""
+        shared, own = self._shares
+        return [("all", self.most), ("reads", shared), ((client, reads), own)][:: 1 if reads else 2]
 
 
-class Held:
+class Claim:
     """The bytes of one request."""
 
-    def __init__(self, all_: InFlight) -> None:
-        self._all = all_
+    def __init__(self, in_flight: InFlight, client: str, *, reads: bool) -> None:
+        self._held = in_flight.held
+        self._budgets = in_flight.budgets(client, reads=reads)
         self._size = 0
 
     def add(self, size: int) -> None:
         """Count bytes, or refuse them."""
-        if self._all.held + size > self._all.most:
-            raise BusyError(f"more than {self._all.most} bytes of requests are waiting for an answer: try again later")
-        self._all.held += size
+        held = self._held
+        for key, most in self._budgets:
+            if held.get(key, 0) + size > most:
+                raise BusyError(f"more than {most} bytes of requests are waiting for an answer: try again later")
+        for key, _ in self._budgets:
+            held[key] = held.get(key, 0) + size
         self._size += size
 
     def release(self) -> None:
-        self._all.held -= self._size
+        for key, _ in self._budgets:
+            if left := self._held.pop(key, 0) - self._size:
+                self._held[key] = left
         self._size = 0
 
 

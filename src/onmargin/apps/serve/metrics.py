@@ -85,6 +85,8 @@ class Metrics:
         self.learned = 0
         self.predicted = 0
         self.refused = 0
+        self.refused_full = 0
+        self.disk_full = False  # since the last request to learn
         self.failed_snapshots = 0
         self.dropped = 0
         self.commits = Times()
@@ -93,8 +95,13 @@ class Metrics:
 
     def observe(self, kind: str, status: int, seconds: float) -> None:
         """Count an answer."""
-        self.requests[kind].observe(seconds)
+        self.requests.get(kind, self.requests["other"]).observe(seconds)
         self.statuses[status] = self.statuses.get(status, 0) + 1
+
+    def problem(self, service: Any) -> str | None:
+        """Return the reason why nothing is learned; None if there is none."""
+        full = "the disk is full: nothing is learned until there is room" if self.disk_full else None
+        return service.problem or full
 
     def text(self, service: Any) -> str:
         """Return all metrics in Prometheus format."""
@@ -110,8 +117,11 @@ class Metrics:
         family("learned_total", "counter", "Examples learned.", f"learned_total {self.learned}")
         family("predicted_total", "counter", "Examples predicted.", f"predicted_total {self.predicted}")
         family("refused_total", "counter", "Requests to learn that were refused.", f"refused_total {self.refused}")
+        full = f"refused_full_total {self.refused_full}"
+        family("refused_full_total", "counter", "Requests to learn that were refused because the disk is full.", full)
         family("waiting", "gauge", "Examples that wait to be learned.", f"waiting {service.waiting}")
-        family("learning", "gauge", "1 while the journal can be written.", f"learning {int(service.problem is None)}")
+        learning = f"learning {int(self.problem(service) is None)}"
+        family("learning", "gauge", "1 while the journal can be written.", learning)
         failures = f"failed_snapshots_total {self.failed_snapshots}"
         family("failed_snapshots_total", "counter", "Snapshots that could not be written.", failures)
         dropped = f"dropped_predictions_total {self.dropped}"

@@ -14,6 +14,8 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 MAX_HEAD = 2**19  # maximum bytes of a request header, counted in chunks as they are received
+GRACE = 5.0  # seconds after which a body that arrives too slowly ends its connection
+SLOWEST = 2**12  # minimum bytes of a body per second
 
 
 class _Flow(FlowControl):
@@ -38,6 +40,7 @@ class Guarded(HttpToolsProtocol):
         self._unread = inf  # deadline for the client to read the pending answer
         self._incomplete = False  # whether a request is being read
         self._head: int | None = None  # bytes of an incomplete header
+        self._body = 0  # bytes of the body in the last seconds
         self._answering: RequestResponseCycle | None = None
 
     def end_if_late(self, now: float) -> None:
@@ -48,10 +51,12 @@ class Guarded(HttpToolsProtocol):
         if now > self._unread:
             self.transport.abort()
         elif now > self._due:
-            self.transport.close()
+            if self._body < GRACE * SLOWEST and not self.flow.read_paused:
+                self.transport.close()
+            self._body, self._due = 0, now + GRACE
 
     def _wait(self) -> None:
-        self._due = self.loop.time() + self._seconds
+        self._body, self._due = 0, self.loop.time() + self._seconds
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -89,13 +94,18 @@ class Guarded(HttpToolsProtocol):
             raise ValueError("no other protocol is supported")
         super().on_headers_complete()
         self._head = None
-        self._due = inf
+        self._body, self._due = 0, self.loop.time() + GRACE
         if not self.pipeline:
             self._answering = self.cycle
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        self._body += len(body)
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._incomplete = False
+        self._due = inf
 
     def on_response_complete(self) -> None:
         if self.pipeline:

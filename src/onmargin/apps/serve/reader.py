@@ -14,14 +14,15 @@ from typing import Any
 
 from onmargin.apps.serve.access_log import AccessLog
 from onmargin.apps.serve.app import App
-from onmargin.apps.serve.following import LAG, Beat, Begin, Gone, Learned, Loaded, Message, receive
-from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.following import LAG, Beat, Begin, Examples, Gone, Loaded, Message, receive
+from onmargin.apps.serve.journal import ModelRow
 from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.metrics import Metrics
 from onmargin.apps.serve.problems import NoModelError, ProblemError
 from onmargin.apps.serve.run import configured
 from onmargin.apps.serve.served_model import ServedModel
 from onmargin.apps.serve.service import Settings
+from onmargin.apps.serve.slices import Turn
 from onmargin.apps.serve.state import Snapshot, decode
 from onmargin.apps.serve.tokens import Tokens
 
@@ -35,7 +36,7 @@ class Replica:
         self.models: dict[str, ServedModel] = {}
         self.damaged: dict[str, str] = {}
         self.waiting = 0
-        self.turn = asyncio.Lock()
+        self.turn = Turn()
         self._by_id: dict[int, ServedModel] = {}
         self._synced = 0.0
 
@@ -64,7 +65,7 @@ class Replica:
 
     def apply(self, message: Message) -> None:
         """Apply a message of the service."""
-        if isinstance(message, Learned):
+        if isinstance(message, Examples):
             model = self._by_id[message.id]
             if message.first != model.state.seq + 1:
                 raise RuntimeError(f"example {model.state.seq + 1} did not come")
@@ -89,7 +90,7 @@ class Replica:
             path.unlink(missing_ok=True)
         if found is None:
             raise RuntimeError(f"model {message.name!r} could not be read")
-        kept = Kept(message.id, message.name, message.task, message.parameters, message.earliest)
+        kept = ModelRow(message.id, message.name, message.task, message.parameters, message.earliest)
         if (model := self._by_id.get(message.id)) is None:
             self._by_id[message.id] = ServedModel(kept, found.state)
         else:

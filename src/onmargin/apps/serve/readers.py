@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from onmargin.apps.serve.following import BEAT, Beat, Begin, Gone, Learned, Loaded, packed
-from onmargin.apps.serve.journal import Entry, Kept
+from onmargin.apps.serve.following import BEAT, Beat, Begin, Examples, Gone, Loaded, packed
+from onmargin.apps.serve.journal import Entry, ModelRow
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.served_model import ServedModel
 from onmargin.apps.serve.service import Follower, Service
@@ -64,19 +64,19 @@ class _Reader(Follower):
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._waiting: asyncio.Queue[tuple[float, tuple[Kept, State] | Learned | Gone]] = asyncio.Queue()
+        self._waiting: asyncio.Queue[tuple[float, tuple[ModelRow, State] | Examples | Gone]] = asyncio.Queue()
         self._size = 0
         self._beaten = 0.0
 
     def learned(self, entry: Entry) -> None:
         bodies = [body for _, body in entry.bodies]
         self._size += sum(map(len, bodies))
-        self._put(Learned(entry.model, entry.first, bodies))
+        self._put(Examples(entry.model, entry.first, bodies))
 
     def changed(self, model: ServedModel) -> None:
         self._put(Gone(model.id) if model.deleted else (model.kept, deepcopy(model.state)))
 
-    def _put(self, item: tuple[Kept, State] | Learned | Gone) -> None:
+    def _put(self, item: tuple[ModelRow, State] | Examples | Gone) -> None:
         self._waiting.put_nowait((time.monotonic(), item))
 
     async def run(self, listening: socket.socket, given: tuple[Any, ...]) -> str:
@@ -120,7 +120,7 @@ class _Reader(Follower):
                 except TimeoutError:
                     self._beat(writer, time.monotonic())
                     continue
-                if isinstance(item, Learned):
+                if isinstance(item, Examples):
                     self._size -= sum(map(len, item.bodies))
                     writer.write(packed(item))
                 elif isinstance(item, Gone):
@@ -136,7 +136,7 @@ class _Reader(Follower):
         writer.write(packed(Beat(at)))
         self._beaten = time.monotonic()
 
-    async def _written(self, kept: Kept, state: State) -> Loaded:
+    async def _written(self, kept: ModelRow, state: State) -> Loaded:
         path: Path = self._service.snapshots.temporary()
         await self._service.snapshots.write(state, path, kept)
         return Loaded(kept.id, kept.name, kept.task, kept.parameters, kept.earliest, str(path))

@@ -4,6 +4,7 @@ import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import msgspec
 
 from onmargin.apps.serve.contents import missing, read_folder, snapshot_files
 from onmargin.apps.serve.held import Hold
-from onmargin.apps.serve.journal import MOST_EXAMPLES, Entry, Journal, Kept, Row
+from onmargin.apps.serve.journal import MOST_EXAMPLES, Entry, Journal, ModelRow, Row
 from onmargin.apps.serve.journal_file import JournalError
 from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.problems import ProblemError
@@ -72,8 +73,24 @@ def repair(folder: Path, target: Path, room: Room) -> Report:
     report = Report([])
     with closing(_Old(folder, room)) as old, closing(Journal(target / "journal.sqlite")) as new:
         for number in old.numbers():
-            report.add(_moved(old.salvaged(number), new, target / "snapshots"), good=True)
+            found = _Salvaged(number, f"model-{number}", 0, old)
+            try:
+                found = old.salvaged(number)
+                report.add(_moved(found, new, target / "snapshots"), good=True)
+            except Exception as error:  # one model must not keep the others from being repaired
+                _remove(new, found.name, target / "snapshots")
+                report.add(f"{found.name}: nothing could be kept: {error!r:.200}", good=False)
     return report
+
+
+def _remove(new: Journal, name: str, snapshots: Path) -> None:
+    """Remove an incomplete model from the new folder."""
+    for number in new.ids():
+        if new.kept(number).name == name:
+            new.delete(number)
+            for path in snapshot_files(snapshots).get(number, ()):
+                path.unlink()
+            new.unwatch(number)
 
 
 @dataclass
@@ -124,7 +141,7 @@ class _Old:
         absent = {number for number, seen in self._witnessed.items() if isinstance(seen, Seen) and seen.absent}
         return sorted(found - (absent - kept))
 
-    def _kept(self, number: int) -> Kept | None:
+    def _kept(self, number: int) -> ModelRow | None:
         if self.journal is not None:
             with suppress(JournalError):
                 return self.journal.kept(number)
@@ -187,9 +204,9 @@ class _Old:
 
 def _moved(found: _Salvaged, new: Journal, snapshots: Path) -> str:
     """Write a model to the new folder; return its line of the report."""
-    state = found.start
-    if state is None:
+    if found.start is None:
         return f"{found.name}: nothing could be kept"
+    state = deepcopy(found.start)
     kept = new.create(found.name, state.learner.task, found.parameters)
     begin = state.seq
     keys = [key for key in found.old.keys(found.number) if key[2] <= found.until]
@@ -197,7 +214,10 @@ def _moved(found: _Salvaged, new: Journal, snapshots: Path) -> str:
     new.add_keys(kept.id, older)
     if begin:
         kept = _with_snapshot(new, kept, state, snapshots, compact=begin, keys=len(older))
-    _learn_again(found, new, kept, state, keys)
+    if (failed := _learn_again(found, new, kept, state, keys)) is not None:
+        _remove(new, found.name, snapshots)
+        found.until = failed - 1
+        return _moved(found, new, snapshots)
     if state.seq > begin:
         _with_snapshot(new, kept, state, snapshots, keys=len(keys))
     new.append([], [Hold(kept.id, number, body) for number, body in found.old.held(found.number)])
@@ -207,8 +227,13 @@ def _moved(found: _Salvaged, new: Journal, snapshots: Path) -> str:
     return f"{found.name}: kept {state.seq} examples, {journal}{words}"
 
 
-def _learn_again(found: _Salvaged, new: Journal, kept: Kept, state: State, keys: list[tuple[str, int, int]]) -> None:
-    """Replay the recoverable examples on a state, and write them to the new journal."""
+def _learn_again(
+    found: _Salvaged, new: Journal, kept: ModelRow, state: State, keys: list[tuple[str, int, int]]
+) -> int | None:
+    """Replay the recoverable examples on a state, and write them to the new journal.
+
+    Returns the number of an example that cannot be learned, or None if there is none.
+    """
     starts = {first: (number, key, last) for number, (key, first, last) in enumerate(keys, 1)}
     number, key, last = sum(end <= state.seq for _, _, end in keys), None, 0
     entries: list[Entry] = []
@@ -220,13 +245,19 @@ def _learn_again(found: _Salvaged, new: Journal, kept: Kept, state: State, keys:
                 entries = []
             entries.append(Entry(kept.id, row.seq, [], key, number, row.at))
         entries[-1].bodies.append((row.chain, row.body))
-        state.learn(decode(row.body))
+        try:
+            state.learn(decode(row.body))
+        except Exception:
+            return row.seq
         state.chain = row.chain
     if entries:
         new.append(entries)
+    return None
 
 
-def _with_snapshot(new: Journal, kept: Kept, state: State, snapshots: Path, *, compact: int = 0, keys: int = 0) -> Kept:
+def _with_snapshot(
+    new: Journal, kept: ModelRow, state: State, snapshots: Path, *, compact: int = 0, keys: int = 0
+) -> ModelRow:
     file = f"{kept.id}-{state.seq}-{secrets.token_hex(4)}.safetensors"
     state.save(snapshots / file, kept)
     return new.add_snapshot(kept, state.seq, file, compact=compact, keys=keys, keys_from=1)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from onmargin.apps.serve.journal import MOST_EXAMPLES, Journal, Kept
+from onmargin.apps.serve.journal import MOST_EXAMPLES, Journal, ModelRow
 from onmargin.apps.serve.journal_file import JournalError
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.problems import ConflictError, ProblemError
@@ -31,7 +31,7 @@ def check_ahead(last: int, rewinds: int, files: Iterable[Path], room: Room) -> N
             )
 
 
-def restore(journal: Journal, kept: Kept, folder: Path, room: Room, until: int | None = None) -> State:
+def restore(journal: Journal, kept: ModelRow, folder: Path, room: Room, until: int | None = None) -> State:
     """Return the state after `until` examples, or all: the latest snapshot before, and the journal from there on."""
     last = max(journal.last(kept.id), kept.earliest)
     state = None
@@ -72,13 +72,11 @@ class Described(NamedTuple):
         return state
 
 
-def learner_of(kept: Kept) -> Described:
+def learner_of(kept: ModelRow) -> Described:
     """Return the specification of a model; the name of its learner and the coverage are among the parameters."""
     parameters = msgspec.json.decode(kept.parameters)
     model = parameters.pop("model", None)
     coverage = parameters.pop(COVERAGE, None)
-    if parameters.pop("auto", False):  # used in journals before learners had names
-        model = "AutoRegressor" if kept.task == "regress" else "AutoClassifier"
     return Described(model, kept.task, parameters, coverage)
 
 
@@ -97,13 +95,16 @@ def replay(journal: Journal, model: int, state: State, until: int | None) -> Non
             example = decode(row.body)
         except msgspec.DecodeError as error:
             raise JournalError(f"example {row.seq} cannot be read: {error}") from error
-        state.learn(example)
+        try:
+            state.learn(example)
+        except Exception as error:
+            raise JournalError(f"example {row.seq} cannot be learned: {error!r:.200}. {ADVICE}") from error
         state.chain = row.chain
     if until is not None and state.seq < until:
         raise ConflictError(f"there are {state.seq} examples, and {until} is after them")
 
 
-def check_witness(journal: Journal, kept: Kept, state: State, seen: Seen) -> None:
+def check_witness(journal: Journal, kept: ModelRow, state: State, seen: Seen) -> None:
     """Refuse a journal that has fewer or other examples than its witness recorded."""
     held = journal.held.last(kept.id)
     if seen.point.held > held:

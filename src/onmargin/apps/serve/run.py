@@ -4,6 +4,7 @@ import asyncio
 import gc
 import ipaddress
 import os
+import signal
 import socket
 from functools import partial
 from pathlib import Path
@@ -66,8 +67,20 @@ def serve(
     if readers is not None:
         app.readers = _readers(service, (host, readers[1]), readers[0], (known, limits, access_log))
         click.echo(f"readers ({readers[0]}) at http://{name}:{app.readers.port}/", err=True)
+    if tokens is not None and hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, lambda *_: _reload(known, tokens))
     gc.freeze()  # objects loaded so far are permanent, and need not be scanned in every collection
     configured(app).run(sockets=[listening])
+
+
+def _reload(known: Tokens, path: Path) -> None:
+    """Read the tokens again."""
+    try:
+        known.load(path)
+    except (OSError, ValueError) as error:
+        click.echo(f"warning: the tokens stay as they were: {error}", err=True)
+    else:
+        click.echo(f"the tokens were read again from {path}", err=True)
 
 
 def _readers(service: Service, address: tuple[str, int], n: int, given: tuple[Any, ...]) -> Readers:

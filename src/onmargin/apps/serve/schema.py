@@ -31,7 +31,7 @@ MOST_EXAMPLES = 10_000  # per request
 MOST_EXPLAINED = 100  # per request to explain
 
 
-class Request(Struct, forbid_unknown_fields=True):
+class Body(Struct, forbid_unknown_fields=True):
     """The body of a request. Unknown fields are refused with `shape`, an example of an accepted request."""
 
     shape: ClassVar[str] = "{}"
@@ -41,7 +41,7 @@ class Request(Struct, forbid_unknown_fields=True):
         return 0
 
 
-class Create(Request):
+class Create(Body):
     """A new model: its task or the name of its learner, and the parameters of the learner; C may be "inf"."""
 
     shape: ClassVar[str] = '{"name": "mail", "model": "AROWClassifier", "parameters": {"r": 0.5}}'
@@ -52,7 +52,7 @@ class Create(Request):
     coverage: Annotated[float, Meta(gt=0, lt=1)] | None = None
 
 
-class Example(Request):
+class Example(Body):
     """An example to learn: features, target, and a weight that multiplies C.
 
     Instead of the features, `id` may name a prediction that was kept.
@@ -76,7 +76,7 @@ class Recorded(Example):
     given: Given | UnsetType = UNSET
 
 
-class Learn(Request):
+class Learn(Body):
     """Examples to learn in this order, all or none. A request sent again with the same key is learned only once."""
 
     shape: ClassVar[str] = '{"examples": [{"x": ..., "y": ...}]}'
@@ -84,13 +84,13 @@ class Learn(Request):
     key: Key | None = None
 
 
-class Asked(Request):
+class Asked(Body):
     """An example to predict or explain: features without a target."""
 
     x: X
 
 
-class Predict(Request):
+class Predict(Body):
     """Examples to predict.
 
     `scores` adds the scores of the labels, `probabilities` the class probabilities, and `sets` prediction sets or
@@ -109,7 +109,7 @@ class Predict(Request):
         return int(self.keep)
 
 
-class Explain(Request):
+class Explain(Body):
     """Examples whose scores to explain by feature. Without a label, the score of the predicted label is explained."""
 
     shape: ClassVar[str] = '{"examples": [{"x": ...}]}'
@@ -118,11 +118,11 @@ class Explain(Request):
     top: Annotated[int, Meta(ge=1, le=1000)] = 20
 
 
-class Compact(Request):
+class Compact(Body):
     """An empty request."""
 
 
-class Rewind(Request):
+class Rewind(Body):
     """The sequence number or time to rewind to: all later examples are removed."""
 
     shape: ClassVar[str] = '{"seq": 1000} or {"time": "2026-01-31T12:00:00Z"}'
@@ -130,11 +130,19 @@ class Rewind(Request):
     time: Annotated[datetime, Meta(tz=True)] | None = None
 
 
-class Named(Request):
-    """The name of a new model, or the new name of a model."""
+class Named(Body):
+    """The name of a new model."""
 
     shape: ClassVar[str] = '{"name": "mail2"}'
     name: Name
+
+
+class Rename(Body):
+    """The new name of a model; with `replace`, a model of that name is deleted in the same transaction."""
+
+    shape: ClassVar[str] = '{"name": "mail", "replace": true}'
+    name: Name
+    replace: bool = False
 
 
 class Learned(Struct):
@@ -214,7 +222,7 @@ class Coverage(Struct):
     size: float | None
 
 
-class Model(Struct):
+class ModelDescription(Struct):
     """A model: its learner, its sequence number, and the earliest number that it can be rewound to.
 
     `kept` is the number of predictions whose labels have not arrived. A reader keeps none.
@@ -237,7 +245,7 @@ class Model(Struct):
 class Models(Struct):
     """All models."""
 
-    models: list[Model]
+    models: list[ModelDescription]
 
 
 class Condition(Struct):
@@ -309,7 +317,7 @@ class Progress(Struct):
     seconds of all requests to learn and to predict in the last second.
     """
 
-    model: Model
+    model: ModelDescription
     curve: list[tuple[int, int, float]]
     confusion: list[tuple[Any, Any, int]]
     experts: list[Expert] = field(default_factory=list)

@@ -7,20 +7,22 @@ from typing import Any
 import msgspec
 
 from onmargin.apps.serve import schema
-from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.journal import ModelRow
 from onmargin.apps.serve.metrics import Throughput
 from onmargin.apps.serve.restoring import learner_of
 from onmargin.apps.serve.state import State, encode
 
 MOST_KEYS = 65_536  # maximum number of keys for recognizing retries
 _decode = msgspec.json.Decoder(schema.Learned).decode
-LONG = 1024  # maximum bytes of the predictions of a request that are kept for a retry
+LONG = 128  # maximum bytes of the predictions of a request that are kept for a retry
 
 
 class ServedModel:
     """A model by name; its state is replaced as a whole when it is rewound."""
 
-    def __init__(self, kept: Kept, state: State, n_keys: int = 0, keys: Iterable[tuple[str, int, int]] = ()) -> None:
+    def __init__(
+        self, kept: ModelRow, state: State, n_keys: int = 0, keys: Iterable[tuple[str, int, int]] = ()
+    ) -> None:
         self.id = kept.id
         self.task: Any = kept.task
         self.parameters = learner_of(kept).parameters
@@ -68,9 +70,9 @@ class ServedModel:
         """The number of the first request whose key is stored."""
         return self.n_keys - len(self.keys) + 1
 
-    def describe(self) -> schema.Model:
+    def describe(self) -> schema.ModelDescription:
         state = self.state
-        return schema.Model(
+        return schema.ModelDescription(
             self.name,
             self.task,
             type(state.learner.model).__name__,

@@ -8,24 +8,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import click
 import msgspec
 
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.backup import remove_abandoned
-from onmargin.apps.serve.certified import certify_beside, check_certifiable
+from onmargin.apps.serve.certified import check_certifiable, spawn_certificate
 from onmargin.apps.serve.contents import Found, open_to_read, read_folder
 from onmargin.apps.serve.costs import LONGEST_NGRAM
 from onmargin.apps.serve.held import HeldLimits
-from onmargin.apps.serve.journal import Entry, Journal, Kept
+from onmargin.apps.serve.journal import Entry, Journal, ModelRow
 from onmargin.apps.serve.journal_file import FullError, JournalError
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.metrics import Metrics
 from onmargin.apps.serve.problems import BusyError, ConflictError, DiskError, NoModelError, ProblemError
 from onmargin.apps.serve.restoring import ADVICE, COVERAGE, Described, restore
 from onmargin.apps.serve.served_model import ServedModel
+from onmargin.apps.serve.slices import Turn
 from onmargin.apps.serve.snapshots import Snapshots
-from onmargin.apps.serve.state import State
+from onmargin.apps.serve.state import Snapshot, State
 from onmargin.apps.serve.writer import Writer
+from onmargin.io import load_with_notes
 
 T = TypeVar("T")
 _CERTIFIED = 2**27  # maximum bytes of examples for a certificate
@@ -65,6 +68,14 @@ def _writer(folder: Path, reader: Journal | None) -> tuple[Journal, str | None]:
     return Journal(path), None
 
 
+def _rehearse(path: Path, room: Room) -> None:
+    """Refuse a snapshot that cannot be loaded again and learn."""
+    try:
+        Snapshot.read(*load_with_notes(path), room).state.rehearse()
+    except Exception as error:
+        raise ProblemError(f"the model of the file cannot be used: {error!r:.200}", 422) from error
+
+
 class Service:
     """Models with a journal in a folder; created by `Service.open`, ended by `close`."""
 
@@ -78,7 +89,7 @@ class Service:
         self.damaged: dict[str, str] = {}  # models that are not served, and why
         self.journal = journal
         self.snapshots = Snapshots(self, folder / "snapshots")
-        self.turn = asyncio.Lock()  # held by whoever writes or replaces models
+        self.turn = Turn()  # held by whoever writes or replaces models
         self.followers: list[Follower] = []
         self._writer = Writer(self)
         self._syncing: asyncio.TimerHandle | None = None
@@ -157,7 +168,7 @@ class Service:
         def sync() -> None:
             self._syncing = None
             if not self._closing:
-                self.beside(self._sync())
+                self.spawn(self._sync())
 
         if self._syncing is None:
             self._syncing = asyncio.get_running_loop().call_later(1.0, sync)
@@ -196,7 +207,7 @@ class Service:
         """Run a function in the thread that writes snapshots."""
         return await self.snapshots.do(work, *arguments)
 
-    def beside(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Start a task that `close` waits for."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
@@ -205,7 +216,7 @@ class Service:
 
     async def to_the_end(self, change: Coroutine[Any, Any, T]) -> T:
         """Finish a change even if the client is gone, since a partial one would leave memory and disk inconsistent."""
-        return await asyncio.shield(self.beside(change))
+        return await asyncio.shield(self.spawn(change))
 
     def check_writable(self) -> None:
         if self.problem is not None or self._closing:
@@ -228,9 +239,27 @@ class Service:
         try:
             return self.models[name]
         except KeyError:
-            if name in self.damaged:
-                raise DiskError(self.damaged[name]) from None
-            raise NoModelError(f"there is no model {name!r:.80}; {self._names()}") from None
+            raise self.absence(name) from None
+
+    def absence(self, name: str) -> ProblemError:
+        """Return the reason why a model is not served, or is no longer the one of its name."""
+        if name in self.models:
+            return BusyError(f"model {name!r} was replaced: try again")
+        if name in self.damaged:
+            return DiskError(self.damaged[name])
+        return NoModelError(f"there is no model {name!r:.80}; {self._names()}")
+
+    def damage(self, model: ServedModel, error: Exception) -> None:
+        """Stop serving a model that raised an error while it learned; the others continue."""
+        words = (
+            f"model {model.name!r}: learning failed: {error!r:.200}. Its examples are in the journal, and a restart of "
+            "the service learns them again"
+        )
+        self.damaged[model.name] = words
+        model.deleted = True
+        del self.models[model.name]
+        self._changed(model)
+        click.echo(f"warning: {words}", err=True)
 
     def _names(self) -> str:
         """Return a text with the names of all models."""
@@ -261,7 +290,7 @@ class Service:
         if len(self.models) >= self.settings.models:
             raise ConflictError(f"there are {len(self.models)} models, and more are not allowed here: delete one")
 
-    async def create(self, request: schema.Create) -> schema.Model:
+    async def create(self, request: schema.Create) -> schema.ModelDescription:
         """Create an untrained model."""
         room = self.settings.room
         learner = JsonLearner.begin(request.model, request.task, request.parameters, room)
@@ -279,12 +308,12 @@ class Service:
             model = self._serve(kept, state)
         return model.describe()
 
-    def _serve(self, kept: Kept, state: State) -> ServedModel:
+    def _serve(self, kept: ModelRow, state: State) -> ServedModel:
         model = self.models[kept.name] = ServedModel(kept, state)
         self._changed(model)
         return model
 
-    async def clone(self, name: str, new: str) -> schema.Model:
+    async def clone(self, name: str, new: str) -> schema.ModelDescription:
         """Copy the current state of a model. The journal of the copy begins with a snapshot."""
         async with self.turn:
             model = self.get(name)
@@ -293,13 +322,15 @@ class Service:
             if copy.seq == 0:
                 made = await self.on_disk(self.journal.create, new, kept.task, kept.parameters)
                 return self._serve(made, copy).describe()
-        return await self.adopt(Kept(0, new, kept.task, kept.parameters), copy)
+        return await self.create_from(ModelRow(0, new, kept.task, kept.parameters), copy)
 
-    async def adopt(self, kept: Kept, state: State) -> schema.Model:
+    async def create_from(self, kept: ModelRow, state: State, *, rehearse: bool = False) -> schema.ModelDescription:
         """Create a model from a state: a snapshot of it, and an empty journal."""
         path = self.snapshots.temporary()
         try:
             await self.snapshots.write(state, path, kept)
+            if rehearse:
+                await self.in_background(_rehearse, path, self.settings.room)
             async with self.turn:
                 self._check_new(kept.name)
                 try:
@@ -324,17 +355,28 @@ class Service:
         await self.snapshots.write(copy, path, kept)
         return path, copy.seq
 
-    async def rename(self, name: str, new: str) -> schema.Model:
-        """Rename a model."""
+    async def rename(self, name: str, request: schema.Rename) -> schema.ModelDescription:
+        """Rename a model; requests find either the model that it replaces or the new one."""
         async with self.turn:
-            model = self.get(name)
+            model, new = self.get(name), request.name
             self.check_writable()
-            if new in self.models or new in self.damaged:
-                raise ConflictError(f"there is a model {new!r} already")
-            model.kept = await self.on_disk(self.journal.rename, model.kept, new)
-            self.models = {model.name: model for model in self.models.values()}
+            old = self.models.get(new) if request.replace and new != name else None
+            if old is None and (new in self.models or new in self.damaged):
+                raise ConflictError(f'there is a model {new!r} already: send "replace": true to replace it')
+            model.kept = await self.on_disk(self.journal.rename, model.kept, new, None if old is None else old.id)
+            if old is not None:
+                old.deleted = True
+                self._changed(old)
+            self.models = {one.name: one for one in self.models.values() if one is not old}
             self._changed(model)
+            if old is not None:
+                await self._remove_files(old)
         return model.describe()
+
+    async def _remove_files(self, model: ServedModel) -> None:
+        """Remove the snapshots and the witness of a deleted model."""
+        await self.on_disk(self.snapshots.remove_unlisted, model.id)
+        await self.on_disk(self.journal.unwatch, model.id)
 
     async def delete(self, name: str) -> None:
         """Delete a model, its examples and its snapshots."""
@@ -345,10 +387,9 @@ class Service:
             model.deleted = True
             del self.models[name]
             self._changed(model)
-            await self.on_disk(self.snapshots.remove_unlisted, model.id)
-            await self.on_disk(self.journal.unwatch, model.id)
+            await self._remove_files(model)
 
-    async def rewind(self, name: str, request: schema.Rewind) -> schema.Model:
+    async def rewind(self, name: str, request: schema.Rewind) -> schema.ModelDescription:
         """Return a model to its state after some number of examples; later examples are removed."""
         async with self.turn:
             model = self.get(name)
@@ -384,7 +425,7 @@ class Service:
             raise ConflictError(f"{words}{request.time.isoformat()}: it was compacted")
         return seq or 0
 
-    async def compact(self, name: str) -> schema.Model:
+    async def compact(self, name: str) -> schema.ModelDescription:
         """Replace the examples learned so far with a snapshot."""
         model = self.get(name)
         await self.snapshots.take(model, compact=True)
@@ -430,7 +471,7 @@ class Service:
             self._certified = model
             if model.certified is None or model.certified[0] != (seq, chain):
                 bodies = await self._of_model(model, self._bodies, model, seq)
-                model.certified = (seq, chain), await certify_beside(model.kept, bodies)
+                model.certified = (seq, chain), await spawn_certificate(model.kept, bodies)
             return model.certified[1]
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from onmargin.apps.serve.contents import UNFINISHED, snapshot_files
-from onmargin.apps.serve.journal import Kept, Start
+from onmargin.apps.serve.journal import ModelRow, Start
 from onmargin.apps.serve.journal_file import FullError
-from onmargin.apps.serve.problems import ConflictError, DiskError
+from onmargin.apps.serve.problems import DiskError
 from onmargin.apps.serve.served_model import ServedModel
 from onmargin.apps.serve.state import State
 from onmargin.apps.serve.witness import sync_folder
@@ -39,9 +39,9 @@ class Snapshots:
     def begin(self, model: ServedModel) -> None:
         """Take a snapshot while learning continues."""
         model.saved = model.state.seq
-        self._service.beside(self._take_beside(model))
+        self._service.spawn(self._take_or_count(model))
 
-    async def _take_beside(self, model: ServedModel) -> None:
+    async def _take_or_count(self, model: ServedModel) -> None:
         """Take a snapshot, and count a failure; the next one is due at the usual time, to spare a full disk."""
         try:
             await self.take(model, compact=False)
@@ -63,7 +63,7 @@ class Snapshots:
         """Run a function in the thread that writes snapshots."""
         return await asyncio.get_running_loop().run_in_executor(self._background, lambda: work(*arguments))
 
-    async def write(self, copy: State, path: Path, kept: Kept) -> None:
+    async def write(self, copy: State, path: Path, kept: ModelRow) -> None:
         """Write a state in the background."""
         try:
             await self.do(copy.save, path, kept)
@@ -72,7 +72,7 @@ class Snapshots:
             words = f"the snapshot could not be written, and nothing has changed: {error.strerror or error}"
             raise (FullError if full else DiskError)(words) from error
 
-    async def _take(self, model: ServedModel, copy: State, kept: Kept, *, compact: bool) -> None:
+    async def _take(self, model: ServedModel, copy: State, kept: ModelRow, *, compact: bool) -> None:
         service, journal = self._service, self._service.journal
         file = f"{model.id}-{copy.seq}-{secrets.token_hex(4)}.safetensors"
         await self.write(copy, self.folder / file, kept)
@@ -101,7 +101,7 @@ class Snapshots:
         """Return the path of a temporary file, which is removed at the next start if it still exists."""
         return self.folder / f"0-0-{secrets.token_hex(4)}.safetensors.{secrets.token_hex(4)}.tmp"
 
-    def begin_model(self, kept: Kept, state: State, path: Path) -> Kept:
+    def begin_model(self, kept: ModelRow, state: State, path: Path) -> ModelRow:
         """Create a model from a state that is written at a path, in one transaction."""
 
         placed: list[str] = []
@@ -116,8 +116,9 @@ class Snapshots:
         start = Start(state.seq, state.chain)
         try:
             return self._service.journal.create(kept.name, kept.task, kept.parameters, start, place)
-        except (FullError, ConflictError):  # certainly nothing was committed
-            self.remove(placed)
+        except Exception as error:
+            if isinstance(error, FullError) or not isinstance(error, DiskError):  # certainly nothing was committed
+                self.remove(placed)
             raise
 
     def remove_unlisted(self, model: int) -> None:

@@ -6,21 +6,24 @@ The same examples give the same state, to the last bit: a state is a snapshot pl
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from onmargin.apps.serve import schema
-from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.journal import ModelRow
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.confidence import QuantileTracker
-from onmargin.io import ModelFileError, load_with_notes, save
+from onmargin.io import load_with_notes, save
 
 MOST_CELLS = 2500  # maximum number of cells of the confusion matrix
 MOST_POINTS = 400  # maximum number of points of the curve
-FOREIGN = ("features", "settings")  # notes of `onmargin train`, which `onmargin predict` needs
+FOREIGN = ("recipe",)  # note of `onmargin train`, which `onmargin predict` needs
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+Cell = str | schema.Whole | float  # a label, or a rank
 
 encode = msgspec.json.encode
 decode = msgspec.json.Decoder(schema.Recorded).decode
@@ -115,25 +118,32 @@ class State:
             return schema.Progressive(self.errors[0], None, self.errors[1])
         return schema.Progressive(totals.rounds, totals.mistakes + self.corrected, None)
 
-    def save(self, path: Path, kept: Kept) -> None:
+    def save(self, path: Path, kept: ModelRow) -> None:
         """Write a snapshot atomically; it includes the model and its number of rewinds."""
-        notes = self.notes | {
-            "name": kept.name,
-            "task": self.learner.task,
-            "parameters": msgspec.json.decode(kept.parameters),
-            "rewinds": kept.rewinds,
-            "seq": self.seq,
-            "chain": self.chain,
-            "skipped": self.skipped,
-            "stride": self.curve.stride,
-            "points": [list(point) for point in self.curve.points],
-            "confusion": [[*cell, count] for cell, count in self.confusion.items()],
-            "corrected": self.corrected,
-            "errors": list(self.errors),
-        }
-        if self.covering is not None:
-            notes["covering"] = self.covering.numbers()
-        save(self.learner.model, path, notes=notes)
+        notes = Notes(
+            kept.name,
+            self.learner.task,  # type: ignore[arg-type]
+            msgspec.json.decode(kept.parameters),
+            kept.rewinds,
+            self.seq,
+            self.chain,
+            self.skipped,
+            self.curve.stride,
+            self.curve.points,
+            [(*cell, count) for cell, count in self.confusion.items()],
+            self.corrected,
+            self.errors,
+            None if self.covering is None else self.covering.numbers(),
+        )
+        save(self.learner.model, path, notes=self.notes | msgspec.json.decode(encode(notes)))
+
+    def rehearse(self) -> None:
+        """Use the state in every way that does not need a request; whatever is wrong with a loaded model raises."""
+        example = self.learner.sample()
+        self.learner.learn(example)
+        self.learn(example)
+        learner = self.learner
+        encode((self.totals, self.progressive, learner.classes, learner.experts(), learner.predict(example.x)))
 
 
 class Covering:
@@ -149,9 +159,10 @@ class Covering:
     def of(cls, task: str, numbers: Mapping[str, float]) -> "Covering":
         """Restore the object from its numbers."""
         made = cls(task, numbers["coverage"])
-        for name in ("rounds", "misses", "level", "unit"):
-            setattr(made.tracker, name, numbers[name])
-        made.size, made.sized = numbers["size"], int(numbers["sized"])
+        made.tracker.__setstate__(dict(numbers))
+        made.size, made.sized = float(numbers["size"]), msgspec.convert(numbers["sized"], Count)
+        if not 0 <= made.size < inf:
+            raise ValueError(f"the size of sets must be finite and not negative; got {made.size}")
         return made
 
     def numbers(self) -> dict[str, float]:
@@ -211,6 +222,42 @@ class Covering:
         return schema.Coverage(tracker.coverage, tracker.rounds, covered, size)
 
 
+class Notes(msgspec.Struct):
+    """The notes in a snapshot: a model, and its state without the learner."""
+
+    name: schema.Name
+    task: schema.Task
+    parameters: dict[str, Any]
+    rewinds: Count
+    seq: Count
+    chain: Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
+    skipped: Count
+    stride: Annotated[int, msgspec.Meta(ge=1, le=2**62)]
+    points: Annotated[list[tuple[Count, Count, float]], msgspec.Meta(max_length=MOST_POINTS)]
+    confusion: Annotated[list[tuple[Cell, Cell, Count]], msgspec.Meta(max_length=MOST_CELLS)]
+    corrected: Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+    errors: tuple[Count, Annotated[float, msgspec.Meta(ge=0)]]
+    covering: dict[str, float] | None
+
+    def state(self, model: Any, room: Room) -> State:
+        """Return the state of these notes and a model; ValueError if they contradict each other."""
+        if self.task != model.task:
+            raise ValueError(f"task must be {model.task!r}, as of the model; got {self.task!r}")
+        state = State(JsonLearner(self.task, model, room), self.seq, self.chain, self.skipped)
+        ends = [0, *(point[0] for point in self.points), self.seq]
+        losses = [self.errors[1], *(point[2] for point in self.points)]
+        if self.skipped > self.seq or ends != sorted(ends) or not all(map(isfinite, losses)):
+            raise ValueError(f"the numbers of examples or losses do not fit {self.seq} examples")
+        if state.totals.mistakes + self.corrected < 0:
+            raise ValueError(f"corrected must be at least {-state.totals.mistakes}; got {self.corrected}")
+        state.curve = Curve(self.stride, self.points)
+        state.confusion = Counter({(y, prediction): count for y, prediction, count in self.confusion})
+        state.corrected, state.errors = self.corrected, self.errors
+        if self.covering is not None:
+            state.covering = Covering.of(self.task, self.covering)
+        return state
+
+
 @dataclass
 class Snapshot:
     """A loaded snapshot: a state, and the description of its model."""
@@ -221,24 +268,17 @@ class Snapshot:
     parameters: dict[str, Any]
 
     @classmethod
+    def read(cls, model: Any, notes: Mapping[str, Any], room: Room) -> "Snapshot":
+        """Return the snapshot of a loaded model file; ValueError if its notes are not those of a snapshot."""
+        found = msgspec.convert(dict(notes), Notes)
+        state = found.state(model, room)
+        state.notes = {name: notes[name] for name in FOREIGN if name in notes}
+        return cls(state, found.rewinds, found.name, found.parameters)
+
+    @classmethod
     def load(cls, path: Path, room: Room) -> "Snapshot | None":
         """Read a snapshot; None if it is damaged or missing."""
         try:
-            model, notes = load_with_notes(path)
-            state = State(JsonLearner(notes["task"], model, room), notes["seq"], notes["chain"], notes["skipped"])
-            _read_notes(state, notes)
-            return cls(state, notes["rewinds"], notes["name"], notes["parameters"])
-        except (OSError, ModelFileError, KeyError, TypeError, ValueError):
+            return cls.read(*load_with_notes(path), room)
+        except Exception:  # whatever a damaged file raises, an earlier snapshot is needed
             return None
-
-
-def _read_notes(state: State, notes: Mapping[str, Any]) -> None:
-    """Restore the notes of a snapshot."""
-    state.curve = Curve(notes["stride"], [tuple(point) for point in notes["points"]])
-    state.confusion = Counter({(y, prediction): count for y, prediction, count in notes["confusion"]})
-    state.corrected = notes["corrected"]
-    n, errors = notes["errors"]
-    state.errors = n, errors
-    if "covering" in notes:
-        state.covering = Covering.of(state.learner.task, notes["covering"])
-    state.notes = {name: notes[name] for name in FOREIGN if name in notes}

@@ -31,6 +31,12 @@ class Tokens:
     @classmethod
     def read(cls, path: Path) -> "Tokens":
         """Read a file with one scope and digest per line; # starts a comment."""
+        tokens = cls()
+        tokens.load(path)
+        return tokens
+
+    def load(self, path: Path) -> None:
+        """Replace the tokens by those of a file; if it cannot be read, nothing changes."""
         known = []
         for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             words = text.partition("#")[0].split()
@@ -48,7 +54,7 @@ class Tokens:
                 )
         if not known:
             raise TokenFileError(f"{path} has no tokens: add a line that `onmargin token` prints")
-        return cls(known)
+        self._known = known
 
     @property
     def known(self) -> list[tuple[bytes, int]] | None:

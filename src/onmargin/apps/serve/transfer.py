@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from onmargin.apps.learners import learner_class
-from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.journal import ModelRow
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.problems import ProblemError
 from onmargin.apps.serve.restoring import COVERAGE
@@ -16,7 +16,7 @@ from onmargin.apps.serve.state import FOREIGN, Snapshot, State
 from onmargin.io import ModelFileError, load_with_notes
 
 
-def read_model(path: Path, name: str, room: Room) -> tuple[Kept, State]:
+def read_model(path: Path, name: str, room: Room) -> tuple[ModelRow, State]:
     """Return the journal entry and the state of an uploaded model file."""
     try:
         model, notes = load_with_notes(path)
@@ -39,16 +39,18 @@ def read_model(path: Path, name: str, room: Room) -> tuple[Kept, State]:
         raise ProblemError("the model of the file has learned nothing: create one with POST /v1/models", 422)
     check_ngrams(learner)
     learner.check_size()
-    found = Snapshot.load(path, room)
-    if found is None:
+    if "chain" in notes:  # the file was written by a service
+        try:
+            state = Snapshot.read(model, notes, room).state
+        except (KeyError, TypeError, ValueError) as error:
+            raise ProblemError(f"the notes of the file are not those of a service: {error}", 422) from error
+    else:
         state = State(learner, max(1, model.totals_.rounds))
         state.notes = {key: notes[key] for key in FOREIGN if key in notes}
-    else:
-        state = found.state
     parameters = {"model": kind} | _parameters(model)
     if state.covering is not None:
         parameters[COVERAGE] = state.covering.tracker.coverage
-    return Kept(0, name, model.task, msgspec.json.encode(parameters)), state
+    return ModelRow(0, name, model.task, msgspec.json.encode(parameters)), state
 
 
 def _parameters(model: Any) -> dict[str, Any]:

@@ -15,8 +15,10 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import click
 import msgspec
 
 from onmargin.apps.serve import schema
@@ -76,7 +78,7 @@ class _Keeping:
         """Do nothing, since nothing is claimed."""
 
 
-_Request = _Learning | _Keeping
+_Waiting = _Learning | _Keeping
 
 
 class Writer:
@@ -84,7 +86,7 @@ class Writer:
 
     def __init__(self, service: "Service") -> None:
         self._service = service
-        self._waiting: deque[_Request] = deque()
+        self._waiting: dict[int, deque[_Waiting]] = {}  # by model; the first one is next
         self.n_waiting = 0  # number of waiting examples
         self._arrived = asyncio.Event()
         self._closing = False
@@ -121,11 +123,11 @@ class Writer:
         self._enqueue(_Keeping(model, held, answer))
         return await answer
 
-    def _enqueue(self, request: _Request) -> None:
+    def _enqueue(self, request: _Waiting) -> None:
         self._service.check_writable()
         if self.n_waiting + len(request) > self._service.settings.waiting and self.n_waiting:
             raise BusyError(f"{self.n_waiting} examples wait to be learned: try again later")
-        self._waiting.append(request)
+        self._waiting.setdefault(request.model.id, deque()).append(request)
         self.n_waiting += len(request)
         self._arrived.set()
 
@@ -169,10 +171,10 @@ class Writer:
         return found
 
     def refuse_all(self, problem: Exception) -> None:
-        self._refuse(self._waiting, problem)
+        self._refuse(chain.from_iterable(self._waiting.values()), problem)
 
     @staticmethod
-    def _refuse(requests: Iterable[_Request], problem: Exception) -> None:
+    def _refuse(requests: Iterable[_Waiting], problem: Exception) -> None:
         """Answer all unanswered requests with a problem."""
         for request in requests:
             request.release()
@@ -201,27 +203,29 @@ class Writer:
                             group, DiskError("learning has ended: retry with the same key to see what was learned")
                         )
 
-    async def _next_group(self) -> list[_Request]:
+    async def _next_group(self) -> list[_Waiting]:
         """Return accepted requests, up to one that others must wait for."""
-        group: list[_Request] = []
+        group: list[_Waiting] = []
         keys, models = set(), set()
         n = 0
         while self._waiting and n < self._service.settings.group:
-            request = self._waiting[0]
+            number, queue = next(iter(self._waiting.items()))
+            request = queue[0]
             if isinstance(request, _Learning):
                 if request.key is not None and (request.model.id, request.key) in keys:
                     break  # a repeated key is answered once the group is learned
                 if request.model.id not in models:  # no example of the model is checked but not yet learned
                     models.add(request.model.id)
                     request.model.state.learner.promised = 0
-            self._waiting.popleft()
-            self.n_waiting -= len(request)
             try:
                 alone = await self._accepted(request)
             except NotYetError:
-                self._waiting.appendleft(request)
-                self.n_waiting += len(request)
                 break
+            queue.popleft()
+            self.n_waiting -= len(request)
+            del self._waiting[number]  # models take turns
+            if queue:
+                self._waiting[number] = queue
             if alone is None:
                 continue
             group.append(request)
@@ -232,7 +236,7 @@ class Writer:
                 break
         return group
 
-    async def _accepted(self, request: _Request) -> bool | None:
+    async def _accepted(self, request: _Waiting) -> bool | None:
         """Return whether a request must be learned before others are checked; None if there is nothing to do."""
         if request.answer.done():  # the client no longer waits
             request.release()
@@ -245,7 +249,7 @@ class Writer:
                 return None
         try:
             if request.model.deleted:
-                raise NoModelError(f"there is no model {request.model.name!r}")
+                raise self._service.absence(request.model.name)
             if isinstance(request, _Keeping):
                 return False
             checking = request.model.state.learner.checking(request.examples)
@@ -259,7 +263,7 @@ class Writer:
             self._refuse([request], error)
         return None
 
-    async def _learn(self, group: list[_Request]) -> None:
+    async def _learn(self, group: list[_Waiting]) -> None:
         """Write a group, learn it and answer its requests."""
         entries: dict[int, Entry] = {}
         holds: list[Hold] = []
@@ -270,7 +274,7 @@ class Writer:
                 entries[k] = self._entry(request, ends)
             else:
                 holds += self._holds(request, counts)
-        started = time.perf_counter()
+        started, metrics = time.perf_counter(), self._service.metrics
         try:
             dropped = await self._service.on_disk(
                 self._service.journal.append, list(entries.values()), holds, self._service.settings.held
@@ -278,10 +282,15 @@ class Writer:
         except DiskError as error:
             if not isinstance(error, FullError):
                 self._service.fail(error)
+            elif not metrics.disk_full:
+                metrics.disk_full = True
+                click.echo(f"warning: {error}", err=True)
+            metrics.refused_full += len(group) * isinstance(error, FullError)
             self._refuse(group, error)
             return
-        self._service.metrics.commits.observe(time.perf_counter() - started)
-        self._service.metrics.dropped += sum(dropped.values())
+        metrics.disk_full = False
+        metrics.commits.observe(time.perf_counter() - started)
+        metrics.dropped += sum(dropped.values())
         self._service.sync_later()
         for k, request in enumerate(group):
             if isinstance(request, _Learning):
@@ -319,12 +328,22 @@ class Writer:
         """Learn the journaled examples of a request, and answer it."""
         model, predictions = request.model, []
         started = time.perf_counter()
-        for k, example in enumerate(request.examples):
-            if time.perf_counter() - started > SECONDS:
-                await asyncio.sleep(0)
-                started = time.perf_counter()
-            predictions.append(model.state.learn(example))
-            model.state.chain = entry.bodies[k][0]
+        try:
+            for k, example in enumerate(request.examples):
+                if model.deleted:
+                    raise self._service.absence(model.name)
+                if time.perf_counter() - started > SECONDS:
+                    await asyncio.sleep(0)
+                    started = time.perf_counter()
+                predictions.append(model.state.learn(example))
+                model.state.chain = entry.bodies[k][0]
+        except ProblemError as problem:
+            self._refuse([request], problem)
+            return
+        except Exception as error:  # the state may be half changed
+            self._service.damage(model, error)
+            self._refuse([request], self._service.absence(model.name))
+            return
         request.release()
         model.n_kept -= len(request.labeled)
         model.throughput.count(learned=len(predictions))

@@ -1,13 +1,10 @@
 """The page that shows the models: a few files without external dependencies."""
 
 import gzip
-from collections.abc import Awaitable, Callable
 from functools import cache
 from importlib.resources import files
 
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from onmargin.apps.serve.gate import Answer, sized
 
 # The page loads nothing from other sites, sends nothing to them, and cannot be embedded in another page.
 POLICY = (
@@ -28,30 +25,29 @@ def _compressed(name: str) -> bytes:
     return gzip.compress(_content(name), 9, mtime=0)
 
 
-def _takes_gzip(request: Request) -> bool:
+def _takes_gzip(accepted: str) -> bool:
     """Return whether a client accepts gzip, with a quality other than 0."""
-    for part in request.headers.get("accept-encoding", "").lower().split(","):
+    for part in accepted.lower().split(","):
         coding, _, parameter = part.replace(" ", "").partition(";")
         if coding == "gzip":
             return parameter.removeprefix("q=").strip("0.") != "" or not parameter
     return False
 
 
-def page_routes() -> list[Route]:
-    return [Route("/", _file("page.html")), *(Route(f"/{name}", _file(name)) for name in KINDS if name != "page.html")]
-
-
-def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        zipped = _takes_gzip(request)
-        headers = {
-            **({"content-encoding": "gzip"} if zipped else {}),
-            "vary": "accept-encoding",
-            "content-security-policy": POLICY,
-            "referrer-policy": "no-referrer",
-            "cache-control": "no-cache",
-        }
-        body = _compressed(name) if zipped else _content(name)
-        return Response(body, media_type=KINDS[name], headers=headers)
-
-    return answer
+def page_answer(path: str, accepted: bytes) -> Answer | None:
+    """Return a file of the page, compressed if the client accepts it; None if there is no such file."""
+    name = "page.html" if path == "/" else path[1:]
+    if name not in KINDS or path == "/page.html":
+        return None
+    zipped = _takes_gzip(accepted.decode("latin-1"))
+    headers = {
+        **({"content-encoding": "gzip"} if zipped else {}),
+        "content-type": f"{KINDS[name]}; charset=utf-8",
+        "vary": "accept-encoding",
+        "content-security-policy": POLICY,
+        "referrer-policy": "no-referrer",
+        "cache-control": "no-cache",
+        "x-content-type-options": "nosniff",
+    }
+    encoded = [(key.encode(), value.encode()) for key, value in headers.items()]
+    return sized(200, encoded, _compressed(name) if zipped else _content(name))

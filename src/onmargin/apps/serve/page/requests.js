@@ -19,7 +19,7 @@ export const fetched = async (...request) => (await ask(...request)).json();
 
 export function curl(where, body) {
   const token = sessionStorage.getItem("token");
-  const bearer = token ? ` \\\n  -H 'Authorization: Bearer ${token}'` : "";
+  const bearer = token ? ` \\\n  -H "Authorization: Bearer $ONMARGIN_TOKEN"` : "";
   const address = new URL(where, location.href.split("?")[0]);
   return `curl ${address} \\\n  -H 'Content-Type: application/json'${bearer} \\\n  -d '${JSON.stringify(body)}'`;
 }

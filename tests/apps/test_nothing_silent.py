@@ -1,0 +1,230 @@
+"""Whatever would change a result without a word is read correctly, reported or refused."""
+
+import json
+import os
+import random
+import threading
+
+import pandas
+import pytest
+
+import onmargin as library
+from onmargin.apps.serve.client import Client
+from tests.apps.program import conll, jsonl, onmargin, report, start
+from tests.apps.serving import served
+from tests.apps.test_recipe import notes_table
+from tests.apps.test_tables import people, said
+from tests.waiting import LIMIT
+
+
+def write_later(path, text):
+    """Write to a FIFO in a thread, as another program would."""
+    thread = threading.Thread(target=lambda: path.write_text(text), daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_fifo_is_read_once(tmp_path):
+    data, out, fifo = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "fifo"
+    onmargin("train", data, "-o", out)
+    expected = onmargin("predict", out, data)
+    os.mkfifo(fifo)
+    for command in (("predict", out, fifo), ("evaluate", out, fifo, "--json")):
+        writer = write_later(fifo, data.read_text())
+        found = onmargin(*command)
+        writer.join(LIMIT)
+        assert found == expected or json.loads(found)["examples"] == 400
+    writer = write_later(fifo, data.read_text())
+    assert report("train", fifo, "-o", out, "--force")["examples"] == 400
+    writer.join(LIMIT)
+    assert "can be read once: give a file for several --passes" in onmargin(
+        "train", fifo, "-o", out, "--passes", 2, code=2
+    )
+
+
+def test_the_encoding_holds_for_the_copied_columns(tmp_path):
+    data, out, found = tmp_path / "de.csv", tmp_path / "model", tmp_path / "p.csv"
+    rows = [f"ä{k},{'ü' if k % 2 else 'ö'},{'ja' if k % 2 else 'nein'}" for k in range(40)]
+    text = "\n".join(["name,größe,kauft", *rows]) + "\n"
+    data.write_bytes(text.encode("cp1252"))
+    onmargin("train", data, "-o", out, "--encoding", "cp1252")
+    onmargin("predict", out, data, "--encoding", "cp1252", "-o", found)
+    assert found.read_text(encoding="utf-8").startswith("name,größe,kauft,prediction\nä0,ö,nein,nein\n")
+    data.write_bytes(text.encode("utf-8-sig"))
+    onmargin("predict", out, data, "-o", found, "--force")
+    assert found.read_text(encoding="utf-8").startswith("name,größe,kauft,prediction\nä0,ö,nein,nein\n")
+
+
+@pytest.mark.parametrize("cell", ["see note", "-", "(2,552.11)", "48.2 kg"])
+def test_an_odd_cell_leaves_a_column_numeric(tmp_path, cell):
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    random_ = random.Random(0)
+    values = [round(random_.gauss(0, 1), 3) for _ in range(200)]
+    rows = [f"{value},{'p' if value > 0 else 'n'}" for value in values]
+    rows[50] = f'"{cell}",p'
+    data.write_text("\n".join(["amount,kind", *rows]) + "\n")
+    message = said("train", data, "-o", out)
+    assert f"1 of 200 cells of 'amount' are not numbers, such as {cell!r}: they are treated as missing" in message
+    assert library.load(out).feature_names_ == ["amount"]
+    assert report("evaluate", out, data)["accuracy"] > 0.9
+
+
+def test_strings_are_parsed_where_numbers_were_learned(tmp_path):
+    data, out = people(tmp_path / "people.csv"), tmp_path / "model"
+    onmargin("train", data, "-o", out, "--ignore", "id", "--ignore", "date")
+    header, *lines = data.read_text().splitlines()
+    rows = [dict(zip(header.split(","), line.split(","), strict=True)) for line in lines]
+    strings = tmp_path / "strings.jsonl"
+    strings.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert onmargin("predict", out, strings) == onmargin("predict", out, data)
+    nested = jsonl(tmp_path / "a.jsonl")
+    onmargin("train", nested, "-o", out, "--force")
+    records = [json.loads(line) for line in nested.read_text().splitlines()]
+    strings.write_text(
+        "".join(json.dumps(one | {"x": {name: str(v) for name, v in one["x"].items()}}) + "\n" for one in records)
+    )
+    assert onmargin("predict", out, strings) == onmargin("predict", out, nested)
+
+
+def test_a_file_without_the_text_is_noticed(tmp_path):
+    data, out, other = tmp_path / "notes.csv", tmp_path / "model", tmp_path / "other.csv"
+    notes_table(data)
+    onmargin("train", data, "-o", out, "--only", "note")
+    other.write_text("comment,kind\nexcellent fine product,good\n")
+    assert "has no column 'note', which the model has learned from" in said("predict", out, other)
+    assert "has no column 'note'" in onmargin("predict", out, other, "--strict", code=1)
+    lines = tmp_path / "other.jsonl"
+    lines.write_text('{"comment": "excellent fine product", "stars": 3}\n')
+    assert "has no column 'note'" in said("predict", out, lines)
+
+
+def test_training_that_continues_with_other_columns_is_noticed(tmp_path):
+    data, out, other = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "other.csv"
+    onmargin("train", data, "-o", out)
+    other.write_text(data.read_text().replace("income", "salary", 1))
+    message = said("train", other, "-o", tmp_path / "more", "--from", out)
+    assert (
+        "has no column 'income', which the model has learned from; its columns 'salary' are new to the model" in message
+    )
+
+
+def test_training_continues_with_another_format(tmp_path):
+    data, out, lines = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "people.jsonl"
+    onmargin("train", data, "-o", out)
+    header, *rows = data.read_text().splitlines()
+    records = [dict(zip(header.split(","), row.split(","), strict=True)) for row in rows]
+    lines.write_text("".join(json.dumps(record) + "\n" for record in records))
+    onmargin("train", lines, "-o", tmp_path / "a", "--from", out)
+    onmargin("train", data, "-o", tmp_path / "b", "--from", out)
+    assert library.load(tmp_path / "a").totals_.rounds == 800
+    assert library.load(tmp_path / "a").feature_names_ == library.load(tmp_path / "b").feature_names_
+
+
+def test_unknown_tags_are_noticed(tmp_path):
+    data, out, other = conll(tmp_path / "a.conll"), tmp_path / "model", tmp_path / "other.conll"
+    onmargin("train", data, "-o", out)
+    other.write_text("the DT DET\ndog NN NOUN\n\n" * 3)
+    assert "the model knows none of the labels, such as 'DET'" in said("evaluate", out, other)
+
+
+def test_a_finished_run_says_that_it_is(tmp_path):
+    data, out = jsonl(tmp_path / "a.jsonl", 60), tmp_path / "model"
+    onmargin("train", data, "-o", out)
+    assert "nothing was learned" in said("train", data, "-o", out, "--resume")
+    jsonl(data, 70)
+    message = said("train", data, "-o", out, "--resume")
+    assert f"has finished 1 pass, and {data} has changed since. To learn new examples use --from" in message
+    assert "has changed since" in onmargin("train", data, "-o", out, "--resume", "--passes", 2, code=1)
+    assert library.load(out).totals_.rounds == 60
+
+
+@pytest.mark.parametrize("name", ["p.xlsx", "p.parquet", "p.csv.gz"])
+def test_formats_that_are_not_written_are_refused(tmp_path, name):
+    data, out = jsonl(tmp_path / "a.jsonl", 30), tmp_path / "model"
+    onmargin("train", data, "-o", out)
+    assert "predictions are written as .csv" in onmargin("predict", out, data, "-o", tmp_path / name, code=2)
+    assert not (tmp_path / name).exists()
+
+
+def test_rows_of_a_frame_are_predicted(tmp_path):
+    data, out = people(tmp_path / "people.csv"), tmp_path / "model"
+    onmargin("train", data, "-o", out)
+    with served(tmp_path / "service") as http, Client(str(http.base_url)) as client:
+        client.upload("people", out)
+        found = client.predict_many("people", pandas.read_csv(data))
+    assert found == onmargin("predict", out, data).split()
+
+
+def test_options_without_effect_on_the_data_are_refused(tmp_path):
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    data.write_text("size;kind\n" + "1.5;a\n2.5;b\n" * 20)
+    message = onmargin("train", data, "-o", out, "--decimal", ",", code=1)
+    assert "has no decimal mark ',', but numbers such as '1.5'" in message
+    assert "no example is held out" in said("train", data, "-o", out, "--holdout", 50)
+    (tmp_path / "empty.csv").write_text("size;kind\n")
+    assert "there are no examples" in onmargin("predict", out, tmp_path / "empty.csv", code=1)
+
+
+def test_the_columns_of_tokens_are_named(tmp_path):
+    data, out = conll(tmp_path / "a.conll"), tmp_path / "model"
+    assert "labels in column 1, features of the other 2 columns" in said("train", data, "-o", out, "--label", "1")
+
+
+def test_the_recipe_is_shown(tmp_path):
+    data, out = tmp_path / "notes.csv", tmp_path / "model"
+    notes_table(data, decimal=",")
+    for found in (report("train", data, "-o", out, "-q"), report("inspect", out)):
+        recipe = found["recipe"]
+        assert (recipe["label"], recipe["text"], recipe["numbers"]) == ("kind", ["note"], ["amount"])
+        assert (recipe["left_out"], recipe["decimal"], recipe["encoding"]) == (["id", "kind"], ",", "utf-8")
+
+
+def test_labels_cannot_control_a_terminal(tmp_path):
+    data, out = tmp_path / "a.jsonl", tmp_path / "model"
+    names = ["ham\nspam", "\x1b]0;title\x07", "\u202eabc"]
+    lines = (json.dumps({"x": {f"f{k % 3}\x07": 1}, "y": names[k % 3]}) + "\n" for k in range(60))
+    data.write_text("".join(lines))
+    onmargin("train", data, "-o", out)
+    predicted = onmargin("predict", out, data).splitlines()
+    assert (len(predicted), predicted[-1]) == (60, r"\u202eabc")
+    for command in (("inspect", out), ("evaluate", out, data)):
+        assert all(c.isprintable() or c == "\n" for c in onmargin(*command))
+
+
+def test_a_fifo_in_a_folder_is_named(tmp_path):
+    for label in ("a", "b"):
+        (tmp_path / "data" / label).mkdir(parents=True)
+        (tmp_path / "data" / label / "1.txt").write_text("some words here")
+    os.mkfifo(tmp_path / "data" / "a" / "fifo")
+    process = start("train", tmp_path / "data", "-o", tmp_path / "model")
+    assert b"fifo, record" in process.communicate(timeout=LIMIT)[1]
+    assert process.returncode == 1
+
+
+def test_links_are_followed_once(tmp_path):
+    for label in ("a", "b"):
+        (tmp_path / "data" / label).mkdir(parents=True)
+        (tmp_path / "data" / label / "1.txt").write_text("some words here")
+        (tmp_path / "data" / label / "up").symlink_to("..")
+    assert report("train", tmp_path / "data", "-o", tmp_path / "model")["examples"] <= 4
+
+
+def test_problems_name_the_remedy(tmp_path):
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    data.write_text("size,price\n" + "".join(f"{k},{k * 1.7:.2f}\n" for k in range(40)) + "3,n/a\n")
+    assert "If they are quantities, use --task regress" in onmargin("train", data, "-o", out, code=1)
+    assert "download it, such as with curl" in onmargin("train", "https://example.org/a.csv", "-o", out, code=1)
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "1.txt").write_text("some words")
+    assert "has no subfolders" in onmargin("train", tmp_path / "texts", "-o", out, code=1)
+    onmargin("train", data, "-o", out, "--task", "regress", "--on-error", "skip", "--format", "tsv", "--delimiter", ",")
+    message = onmargin("predict", out, data, "-o", tmp_path / "missing" / "p.csv", code=1)
+    assert f"there is no folder {tmp_path / 'missing'}" in message
+
+
+def test_tags_of_another_scheme_are_measured(tmp_path):
+    data, out, other = conll(tmp_path / "a.conll"), tmp_path / "model", tmp_path / "other.conll"
+    data.write_text(data.read_text().replace("B-", "").replace("I-", ""))
+    onmargin("train", data, "-o", out)
+    conll(other)
+    assert report("evaluate", out, other)["accuracy"] == 0

@@ -1,0 +1,149 @@
+"""A single label is learned as the first of two classes, with the result of a model that knows both from the start."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+
+import onmargin
+from onmargin import stream
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 5))
+X[7] = 0  # learns nothing
+SIDE = X @ RNG.normal(size=5) > 0
+ORDER = np.argsort(SIDE, kind="stable")  # all of one side first
+ROWS, SORTED = X[ORDER], SIDE[ORDER]
+
+CASES = {
+    "PassiveAggressiveClassifier": [
+        {},
+        {"loss": "squared_hinge"},
+        {"strategy": "ovr"},
+        {"average": True},
+        {"class_margin": {"a": 2.0}},
+        {"class_weight": "balanced"},
+        {"geometry": "adaptive"},
+        {"geometry": "normalized"},
+        {"kernel": "rbf", "gamma": 0.2},
+        {"update": "exact"},
+        {"C": [0.1, 1.0]},
+    ],
+    "Perceptron": [{}, {"class_weight": {"a": 0.5}}],
+    "PNormPerceptron": [{}],
+    "QuasiAdditiveClassifier": [{}, {"geometry": "entropic"}, {"geometry": "pnorm", "step": "fixed"}],
+    "DualAscentClassifier": [{}, {"window": 3}, {"kernel": "rbf", "gamma": 0.2}],
+    "Winnow": [{"balanced": True}],
+    "AROWClassifier": [{}, {"average": True}],
+    "SCWClassifier": [{}],
+    "NHERDClassifier": [{}],
+    "AutoClassifier": [{}, {"combine": "leader"}],
+}
+every_case = pytest.mark.parametrize(
+    ("name", "options"),
+    [(name, options) for name, variants in CASES.items() for options in variants],
+    ids=lambda value: value if isinstance(value, str) else ",".join(map(str, value)),
+)
+
+
+def labels(first, second):
+    return np.where(SORTED, second, first)
+
+
+def learned(model):
+    """Return what a fitted model has learned, as users see it."""
+    totals = np.array([*dict(model.totals_).values()])
+    return [model.decision_function(ROWS), model.predict_proba(ROWS), model.classes_, model.class_counts_, totals]
+
+
+def assert_equal(one, other):
+    for a, b in zip(learned(one), learned(other), strict=True):
+        if one.get_params().get("kernel") is None or a.dtype.kind == "U":
+            np.testing.assert_array_equal(a, b)
+        else:  # kernel values are computed in blocks, whose size affects rounding
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@every_case
+def test_both_classes_known_from_the_start(name, options):
+    """The label that is met first is also the first of the two in order."""
+    kind, y = getattr(onmargin, name), labels("a", "b")
+    expected = kind(**options).partial_fit(ROWS, y, classes=["a", "b"])
+    assert_equal(kind(**options).partial_fit(ROWS, y), expected)
+
+
+@every_case
+def test_order_of_labels(name, options):
+    """If the label that is met first is the second in order, the weights change sign when the other is met."""
+    if name == "AutoClassifier":
+        pytest.skip("experts that tie vote for the second class in order, which is not known before its first example")
+    kind, y = getattr(onmargin, name), labels("b", "a")
+    expected = kind(**options).partial_fit(ROWS, y, classes=["a", "b"])
+    assert_equal(kind(**options).partial_fit(ROWS, y), expected)
+
+
+@every_case
+def test_cut_everywhere(name, options):
+    kind, y = getattr(onmargin, name), labels("b", "a")
+    whole = kind(**options).partial_fit(ROWS, y)
+    begun = kind(**options)
+    for cut in range(1, len(y)):
+        begun.partial_fit(ROWS[cut - 1 : cut], y[cut - 1 : cut])
+        if cut % 5 == 0:
+            assert_equal(deepcopy(begun).partial_fit(ROWS[cut:], y[cut:]), whole)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_stream(name):
+    """Stream learners of vectors learn the same."""
+    y, options = labels("b", "a").tolist(), CASES[name][0]
+    matrix = getattr(onmargin, name)(**options).partial_fit(ROWS, y)
+    model = getattr(stream, name)(**options)
+    for row, label in zip(ROWS, y, strict=True):
+        model.learn_one(row, label)
+    assert model.totals_ == matrix.totals_
+    scores = [model.scores_one(row)["b"] for row in ROWS]
+    np.testing.assert_array_equal(scores, matrix.decision_function(ROWS))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_class_only(name):
+    """The only class is predicted, with certainty, and its examples are rounds of a problem with two classes."""
+    y, options = np.full(20, "only"), CASES[name][0]
+    model = getattr(onmargin, name)(**options).partial_fit(ROWS[:20], y)
+    assert set(model.predict(ROWS)) == {"only"}
+    np.testing.assert_array_equal(model.predict_proba(ROWS), np.ones((len(ROWS), 1)))
+    records = getattr(stream, name)(**options).learn_many(ROWS[:20], y)
+    assert records.predict_one(ROWS[0]) == "only"
+    assert records.predict_proba_one(ROWS[0]) == {"only": 1.0}
+    assert model.totals_.updates == records.totals_.updates > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("Winnow", {}),
+        ("PassiveAggressiveClassifier", {"geometry": "entropic"}),
+        ("QuasiAdditiveClassifier", {"geometry": "entropic", "balanced": False}),
+        ("PassiveAggressiveClassifier", {"cost": {"a": {"b": 2.0}}}),
+    ],
+)
+def test_models_that_wait(name, options):
+    """Weights on the simplex have no opposite, and a cost is that of two labels: nothing is learned of one label."""
+    rows, y = np.abs(ROWS), labels("b", "a")
+    model = getattr(onmargin, name)(**options)
+    for i in range(5):
+        model.partial_fit(rows[i : i + 1], y[i : i + 1])
+    assert model.totals_.rounds == 5
+    assert model.totals_.updates == model.totals_.mistakes == 0
+
+
+def test_three_classes_after_one():
+    """Labels that are given together are columns; the first one takes the part of the class without a name."""
+    y = np.array(["b"] * 10)
+    model = onmargin.PassiveAggressiveClassifier(fit_intercept=False).partial_fit(ROWS[:10], y)
+    before = model.decision_function(ROWS)
+    model.partial_fit(np.zeros((1, 5)), ["b"], classes=["a", "b", "c"])
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    after = model.decision_function(ROWS)
+    np.testing.assert_allclose(after[:, 0] - after[:, 1], before, atol=1e-12)
