@@ -105,7 +105,10 @@ class Guarded(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._incomplete = False
-        self._due = inf
+        if self.cycle.response_complete:  # refused earlier: no timer of uvicorn runs, because the body stopped it
+            self._wait()
+        else:
+            self._due = inf
 
     def on_response_complete(self) -> None:
         if self.pipeline:
