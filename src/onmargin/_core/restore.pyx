@@ -1,6 +1,5 @@
 """Checks for restored parts: numbers and arrays must fit, and a file may request only a bounded amount of memory."""
 
-from contextlib import contextmanager
 from contextvars import ContextVar
 
 import numpy as np
@@ -12,14 +11,17 @@ from libc.math cimport isfinite
 LEFT = ContextVar("LEFT", default=None)
 
 
-@contextmanager
-def at_most(size):
-    """Limit the memory of all parts that are created in a `with` block."""
-    token = LEFT.set([size])
-    try:
-        yield
-    finally:
-        LEFT.reset(token)
+class MemoryLimit:
+    """A `with` block in which the parts that are created may take `size` bytes together."""
+
+    def __init__(self, size):
+        self._size = size
+
+    def __enter__(self):
+        self._token = LEFT.set([self._size])
+
+    def __exit__(self, *_):
+        LEFT.reset(self._token)
 
 
 def claim(size):

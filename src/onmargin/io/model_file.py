@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from onmargin._core.restore import at_most, whole
+from onmargin._core.restore import MemoryLimit, whole
 from onmargin.io._values import DTYPES, Reader, Writer, public_name, sha256
 
 # Incremented when new files would be misread by earlier versions of the library.
@@ -344,7 +344,7 @@ def _model(file: Any, size: int, given: Mapping[str, Any]) -> tuple[Any, dict[st
     """Return the model and the notes of a file of `size` bytes."""
     document = _read_document(file.metadata())
     arrays = _Arrays(file, document["arrays"])
-    with at_most(MEMORY_PER_BYTE * size + MORE_MEMORY):
+    with MemoryLimit(MEMORY_PER_BYTE * size + MORE_MEMORY):
         model = Reader(arrays, _check_given(document["parameters"], given)).model(document)
     arrays.check_used()
     return model, document.get("notes", {})

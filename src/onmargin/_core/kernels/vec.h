@@ -34,14 +34,17 @@
 #define VEC_NARROW 16
 #ifdef __clang__
 #define VEC_UNROLL _Pragma("unroll")
+#define VEC_ROLLED _Pragma("nounroll")
 #else
 #define VEC_UNROLL _Pragma("GCC unroll 16")
+#define VEC_ROLLED _Pragma("GCC unroll 1")
 #endif
 #else
 #define VEC_INLINE static inline
 #define VEC_APART static
 #define VEC_PREFETCH(address) ((void)(address))
 #define VEC_UNROLL
+#define VEC_ROLLED
 #define VEC_NARROW 0
 #endif
 

@@ -77,11 +77,14 @@ TARGET VEC_INLINE double NAME(dots)(const int columns, const int ways, const int
             k += LANES;
         }
     VEC_UNROLL
+    for (int c = 0; c < columns; c++)
+        s[c] = NAME(sum)(NAME(joined)(ways, chain + c * ways));
+    VEC_ROLLED
     for (int c = 0; c < columns; c++) {
         rest = 0;
         for (ptrdiff_t l = k; l < n; l++)
             rest += (double)v[l] * w[c * gap + l];
-        rest += NAME(sum)(NAME(joined)(ways, chain + c * ways));
+        rest += s[c];
         s[c] = b ? rest + b[c] : rest;
     }
     if (!norm)

@@ -97,9 +97,8 @@ cdef class TwoClasses(TaskList):
     def __init__(self, tasks):
         self.n = len(tasks)
         cdef Py_ssize_t padded = votes_padded(self.n)
-        logistic, squared = (
-            [m for m, task in enumerate(tasks) if type(task) is kind] for kind in (Softmax, Indicators)
-        )
+        logistic = [m for m, task in enumerate(tasks) if type(task) is Softmax]
+        squared = [m for m, task in enumerate(tasks) if type(task) is Indicators]
         self.logistic, self.n_smooth = len(logistic), len(logistic) + len(squared)
         self.owners = np.zeros((4, padded)), np.array([*logistic, *squared], dtype=np.intp), np.zeros(padded, np.uint8)
         for m, task in enumerate(tasks):
