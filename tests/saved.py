@@ -56,6 +56,7 @@ TARGETS = {name: "numbers" for name in ESTIMATORS if name.endswith("Regressor") 
     "DualAscentClassifier": "signs",
     "LabelRanker": "sets",
     "PassiveAggressiveUniclass": "nothing",
+    "Winnow": "signs",  # one vector for two classes cannot become three
 }
 COST = np.array([[0, 1, 2], [3, 0, 1], [1, 2, 0]])
 VARIANTS: dict[str, list[dict[str, Any]]] = {

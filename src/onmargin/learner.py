@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from onmargin._core import rounds
 from onmargin._core.background import Background
-from onmargin._core.geometries.center import Center
-from onmargin._core.geometries.diagonal import Adaptive, Confidence, Normalized
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
@@ -221,11 +219,6 @@ class Learner(Part, Generic[SomeGeometry]):
     def plain(self) -> bool:
         """Whether weights are plain."""
         return type(self.geometry) is Euclidean
-
-    @property
-    def guards(self) -> bool:
-        """Whether rows need not be checked before they are scored: the scores of non-finite rows are not finite."""
-        return type(self.geometry) in {Euclidean, Adaptive, Normalized, Confidence, Center}
 
     def scores(
         self, X: Rows, *, n_jobs: int | None = 1, guarded: bool = False, decode: Decode | None = None

@@ -13,7 +13,7 @@ from sklearn.linear_model import SGDClassifier
 
 import onmargin
 from onmargin import PassiveAggressiveClassifier, theory
-from onmargin._core.steps.step import Constant, Projection
+from onmargin._core.steps.step import Constant, Projection, Step
 from onmargin.theory import NoTheorem, certify
 from onmargin.theory._table import TABLE as THEOREMS
 from onmargin.theory._table import Parts, is_listed, plan_parts
@@ -567,8 +567,8 @@ def with_part(name, kind, make):
                 return replace(plan, task=lambda labels: make(plan.task(labels)))
             if name == "geometry":
                 return replace(plan, weights=lambda *arguments: make(plan.weights(*arguments)))
-            first = plan.first_step and (lambda X: make(plan.first_step(X)))
-            return replace(plan, step=make(plan.step), first_step=first)
+            step = plan.step
+            return replace(plan, step=make(step) if isinstance(step, Step) else lambda X: make(step(X)))
 
     # scikit-learn reads the parameters of the signature.
     Other.__init__ = kind.__init__

@@ -64,7 +64,9 @@ def twin_run(geometry, window, sweeps, columns):
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 def test_equals_twin(geometry, window, sweeps, y, container):
     columns = 3 if y is SEVERAL else 1
-    model = model_of(geometry, C=0.4, window=window, sweeps=sweeps).partial_fit(container(X[:12]), y[:12])
+    model = model_of(geometry, C=0.4, window=window, sweeps=sweeps).partial_fit(
+        container(X[:12]), y[:12], classes=np.unique(y[:12])
+    )
     run = twin_run(geometry, window, sweeps, columns)
     tolerance = 1e-8 if sweeps else 1e-4  # the joint maximum is nearly flat
     np.testing.assert_allclose(model.coef_.T, run.weights, atol=tolerance)
@@ -83,7 +85,7 @@ def test_window_of_one_is_the_optimal_step(geometry):
 
 def test_window_of_one_with_several_classes_is_the_exact_update():
     single = PassiveAggressiveClassifier(update="exact", fit_intercept=False).partial_fit(X, SEVERAL, [0, 1, 2])
-    model = DualAscentClassifier(window=1).partial_fit(X, SEVERAL)
+    model = DualAscentClassifier(window=1).partial_fit(X, SEVERAL, [0, 1, 2])
     np.testing.assert_allclose(model.coef_, single.coef_, atol=1e-12)
     assert model.totals_.dual_value == pytest.approx(single.totals_.dual_value)
 
@@ -93,7 +95,7 @@ def test_window_of_one_with_several_classes_is_the_exact_update():
 def test_the_leader_of_several_classes_minimizes_the_sum_so_far(geometry, C):
     """window=None: min |W|_q^2 / 2 + C sum_i max_r [1 - (s_y - s_r)]_+, Crammer and Singer's machine where q is 2."""
     rows, y = X[:20], SEVERAL[:20].astype(int)
-    model = model_of(geometry, window=None, C=C).partial_fit(rows, y)
+    model = model_of(geometry, window=None, C=C).partial_fit(rows, y, classes=np.unique(y))
     W = cp.Variable((3, 5))
     scores = rows @ W.T
     losses = [
@@ -132,7 +134,9 @@ def test_windows_too_large_for_their_inner_products(window):
 @pytest.mark.parametrize("y", [Y, SEVERAL], ids=["two classes", "three classes"])
 def test_intercept_is_a_coordinate(y):
     settings = {"window": 4, "sweeps": 2, "C": 0.3}
-    model = DualAscentClassifier(fit_intercept=True, intercept_scaling=0.5, **settings).partial_fit(X[:12], y[:12])
+    model = DualAscentClassifier(fit_intercept=True, intercept_scaling=0.5, **settings).partial_fit(
+        X[:12], y[:12], classes=np.unique(y[:12])
+    )
     rows = reference.with_intercept(X[:12], 0.5)
     columns = len(model.coef_)
     run = reference.dual_ascent(rows, y[:12], reference.pnorm(2), margin=1.0, columns=columns, **settings)

@@ -78,7 +78,7 @@ def test_equals_twin(kernel, window, sweeps, y):
     n, settings = 20, {"C": 0.4, "window": window, "sweeps": sweeps}
     if kernel == "sigmoid" and sweeps is None:
         pytest.skip("no inner product, and so no joint maximum")
-    model = DualAscentClassifier(kernel=kernel, **HOW, **settings).partial_fit(X[:n], y[:n])
+    model = DualAscentClassifier(kernel=kernel, **HOW, **settings).partial_fit(X[:n], y[:n], np.unique(y))
     K = KERNELS[kernel](X[:n], X[:n])
     columns = 3 if y is SEVERAL else 1
     run = reference.dual_ascent_kernel(K, y[:n], margin=1.0, columns=columns, **settings)
@@ -120,7 +120,7 @@ def test_the_leader_solves_the_dual(C):
 def test_the_leader_of_several_classes_solves_the_dual(C):
     """max sum_ir alpha_ir - sum_c |sum_i m_ic phi(x_i)|^2 / 2, where m_i moves the variables of rivals to the class."""
     K, y = rbf_kernel(X[:25], gamma=0.3), SEVERAL[:25].astype(int)
-    model = DualAscentClassifier(kernel="rbf", gamma=0.3, window=None, C=C).partial_fit(X[:25], y)
+    model = DualAscentClassifier(kernel="rbf", gamma=0.3, window=None, C=C).partial_fit(X[:25], y, [0, 1, 2])
     alpha = cp.Variable((25, 3))
     right = np.eye(3)[y]
     m = cp.multiply(right, cp.sum(alpha, axis=1, keepdims=True) @ np.ones((1, 3))) - alpha

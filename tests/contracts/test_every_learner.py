@@ -92,7 +92,7 @@ def test_rows_of_numbers(name, tmp_path):
     given = [word for option, value in NEEDS.get(name, {}).items() for word in ("--set", f"{option}={value}")]
     report("train", data, "-o", tmp_path / "model", "--model", name, *given)
     model = onmargin.load(tmp_path / "model")
-    single = "float32" in map(str, model.plan().dtypes)
+    single = "float32" in map(str, model.plan().rows.dtypes)
     assert model.features_.dtype == ("float32" if single else "float64")
 
 

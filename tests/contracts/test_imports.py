@@ -227,6 +227,17 @@ def test_modules_are_imported_when_they_are_used():
     loaded_after("import onmargin; " + "; ".join(f"onmargin.{name}" for name in used.split()))
 
 
+@pytest.mark.parametrize("package", ["onmargin", "onmargin.io", "onmargin.stream", "onmargin.apps.serve"])
+def test_a_lazy_name_is_not_that_of_a_module(package):
+    """Importing the module would replace the function of that name."""
+    shadowed = loaded_after(
+        f"import {package} as p; names = [n for n in dir(p) if callable(getattr(p, n))]; "
+        "import importlib, importlib.util; "
+        f"found = [n for n in names if importlib.util.find_spec('{package}.' + n)]; assert not found, found"
+    )
+    assert package in shadowed
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match="module 'onmargin' has no attribute 'Classifier'"):
         onmargin.Classifier  # noqa: B018

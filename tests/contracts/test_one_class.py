@@ -56,12 +56,12 @@ def learned(model):
     return [model.decision_function(ROWS), model.predict_proba(ROWS), model.classes_, model.class_counts_, totals]
 
 
-def assert_equal(one, other):
+def assert_equal(one, other, *, rounding=1e-12):
     for a, b in zip(learned(one), learned(other), strict=True):
         if one.get_params().get("kernel") is None or a.dtype.kind == "U":
             np.testing.assert_array_equal(a, b)
         else:  # kernel values are computed in blocks, whose size affects rounding
-            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(a, b, rtol=rounding, atol=rounding)
 
 
 @every_case
@@ -91,6 +91,28 @@ def test_cut_everywhere(name, options):
         begun.partial_fit(ROWS[cut - 1 : cut], y[cut - 1 : cut])
         if cut % 5 == 0:
             assert_equal(deepcopy(begun).partial_fit(ROWS[cut:], y[cut:]), whole)
+
+
+THREE = [
+    *((name, options) for name, variants in CASES.items() for options in variants),
+    ("PassiveAggressiveClassifier", {"geometry": "entropic"}),
+    ("PassiveAggressiveClassifier", {"cost": {"0": {"1": 2.0}}}),
+    ("PassiveAggressiveClassifier", {"cost": "absolute"}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), THREE, ids=str)
+def test_a_third_class_cut_everywhere(name, options):
+    """A third class begins where it first occurs, whether or not the call began before."""
+    kind, y = getattr(onmargin, name), labels("1", "0")
+    y[25::4] = "2"
+    rows = np.abs(ROWS) if options.get("geometry") == "entropic" else ROWS
+    whole = kind(**options).partial_fit(rows, y)
+    begun = kind(**options)
+    for cut in range(1, len(y)):
+        begun.partial_fit(rows[cut - 1 : cut], y[cut - 1 : cut])
+        if cut % 5 == 0:
+            assert_equal(deepcopy(begun).partial_fit(rows[cut:], y[cut:]), whole, rounding=1e-9)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -139,14 +139,14 @@ def test_winnow_accepts_them_with_weight_zero(container, method):
 )
 def test_a_call_that_raises_changes_nothing(name, bad, message):
     rows = rows_for(name)
-    model = clone(MODELS[name]).partial_fit(rows, FOUR)
+    model = clone(MODELS[name]).partial_fit(rows, FOUR, classes=range(4))
     before, learner = public_state(model), pickle.dumps(model._learner.geometry)
     with pytest.raises(ValueError, match=message):
         model.partial_fit(*bad(rows, FOUR))
     assert public_state(model) == before
     assert pickle.dumps(model._learner.geometry) == learner
-    whole = clone(MODELS[name]).partial_fit(np.vstack([rows, rows]), np.concatenate([FOUR, FOUR]))
-    assert public_state(model.partial_fit(rows, FOUR)) == public_state(whole)
+    whole = clone(MODELS[name]).partial_fit(np.vstack([rows, rows]), np.concatenate([FOUR, FOUR]), classes=range(4))
+    assert public_state(model.partial_fit(rows, FOUR, classes=range(4))) == public_state(whole)
 
 
 @every
@@ -178,13 +178,22 @@ def test_one_class(name):
 
 
 @every
-def test_classes_of_the_first_call_are_known_at_once(name):
+def test_classes_may_be_named_before_they_occur(name):
     rows, names = rows_for(name), np.array(["a", "b", "c", "d"])
-    whole = clone(MODELS[name]).partial_fit(rows, names[FOUR])
+    whole = clone(MODELS[name]).partial_fit(rows, names[FOUR], classes=names)
     told = (
         clone(MODELS[name]).partial_fit(rows[:3], names[FOUR[:3]], classes=names).partial_fit(rows[3:], names[FOUR[3:]])
     )
     assert public_state(whole) == public_state(told)
+
+
+@pytest.mark.parametrize("name", ["simplex", "Winnow of positive rows"])
+def test_one_vector_for_two_classes_cannot_become_three(name):
+    """However the stream is cut: a call that meets three classes is refused like the calls with one row each."""
+    model = clone(MODELS[name])
+    with pytest.raises(ValueError, match="cannot become three: name all classes with classes="):
+        model.partial_fit(rows_for(name), FOUR)
+    assert not hasattr(model, "classes_")
 
 
 def with_pairs(name):
@@ -216,7 +225,9 @@ def test_a_third_class_does_not_change_the_others(name):
 @every
 def test_a_fourth_class_does_not_change_the_others(name):
     rows = rows_for(name)
-    model = clone(MODELS[name]).partial_fit(rows, np.array(["a", "c", "d"])[np.minimum(FOUR, 2)])
+    model = clone(MODELS[name]).partial_fit(
+        rows, np.array(["a", "c", "d"])[np.minimum(FOUR, 2)], classes=["a", "c", "d"]
+    )
     before = model.decision_function(rows)
     model.partial_fit(rows[:1], ["b"], sample_weight=[1e-300])
     scores = model.decision_function(rows)[:, [0, 2, 3]]
@@ -230,7 +241,7 @@ def test_a_fourth_class_does_not_change_the_others(name):
 @pytest.mark.parametrize("container", [np.ascontiguousarray, sparse.csr_array])
 def test_weights_reproduce_the_scores(container, labels, name):
     rows = rows_for(name)
-    model = clone(MODELS[name]).partial_fit(container(rows), labels)
+    model = clone(MODELS[name]).partial_fit(container(rows), labels, classes=np.unique(labels))
     k = 1 if labels is TWO else 4
     assert model.coef_.shape == (k, 6)
     assert model.intercept_.shape == (k,)
@@ -252,7 +263,7 @@ def test_threshold_of_winnow():
     """It is minus the intercept with two classes; with more classes or balanced weights there is none."""
     assert Winnow().partial_fit(np.abs(X), TWO).intercept_.tolist() == [-0.5]
     assert Winnow(threshold=0.2).partial_fit(np.abs(X), TWO).intercept_.tolist() == [-0.2]
-    assert Winnow().partial_fit(np.abs(X), FOUR).intercept_.tolist() == [0.0] * 4
+    assert Winnow().partial_fit(np.abs(X), FOUR, classes=range(4)).intercept_.tolist() == [0.0] * 4
     assert Winnow(balanced=True).partial_fit(X, TWO).intercept_.tolist() == [0.0]
 
 
@@ -261,7 +272,7 @@ def test_fit_and_warm_start(name):
     rows, options = rows_for(name), {"shuffle": False, "tol": None}
     two_passes = clone(MODELS[name]).set_params(max_iter=2, **options).fit(rows, FOUR)
     warm = clone(MODELS[name]).set_params(max_iter=1, warm_start=True, **options).fit(rows, FOUR).fit(rows, FOUR)
-    streamed = clone(MODELS[name]).partial_fit(rows, FOUR).partial_fit(rows, FOUR)
+    streamed = clone(MODELS[name]).partial_fit(rows, FOUR, classes=range(4)).partial_fit(rows, FOUR)
     assert public_state(streamed) == public_state(warm)
     assert (2 * two_passes.class_counts_ == warm.class_counts_).all()  # the examples of its passes count once
     two_passes._model.labels = warm._model.labels
@@ -271,12 +282,12 @@ def test_fit_and_warm_start(name):
 @every
 def test_examples_of_weight_zero_are_ignored(name):
     rows, weight = rows_for(name), np.arange(80) % 3 / 2.0
-    model = clone(MODELS[name]).partial_fit(rows, FOUR, sample_weight=weight)
+    model = clone(MODELS[name]).partial_fit(rows, FOUR, sample_weight=weight, classes=range(4))
     kept = weight > 0
-    same = clone(MODELS[name]).partial_fit(rows[kept], FOUR[kept], sample_weight=weight[kept])
+    same = clone(MODELS[name]).partial_fit(rows[kept], FOUR[kept], sample_weight=weight[kept], classes=range(4))
     assert public_state(model) == public_state(same)
     strange = np.where(kept, FOUR, 9)
-    model = clone(MODELS[name]).partial_fit(rows, strange, sample_weight=weight)
+    model = clone(MODELS[name]).partial_fit(rows, strange, sample_weight=weight, classes=range(4))
     assert model.classes_.tolist() == [0, 1, 2, 3]
 
 

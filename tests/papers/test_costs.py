@@ -49,7 +49,9 @@ def test_named_costs_equal_matrices(word):
     X, y = random.standard_normal((60, 4)), random.choice(["a", "b", "c", "d"], 60)
     distance = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
     matrix = distance if word == "absolute" else distance**2
-    by_word, by_matrix = (PassiveAggressiveClassifier(cost=cost).partial_fit(X, y) for cost in (word, matrix))
+    by_word, by_matrix = (
+        PassiveAggressiveClassifier(cost=cost).partial_fit(X, y, classes=list("abcd")) for cost in (word, matrix)
+    )
     assert (by_word.coef_ == by_matrix.coef_).all()
     assert by_word.totals_ == by_matrix.totals_
 

@@ -278,7 +278,7 @@ def test_a_bad_row_is_not_scored(model, bad, is_sparse, n_jobs, monkeypatch):
     monkeypatch.setattr(learners, "STRETCH", A_FEW_ROWS)
     X, y = examples(4, is_sparse=is_sparse)
     model = clone(model).set_params(n_jobs=n_jobs).partial_fit(X, y)
-    assert model._learner.guards
+    assert model._learner.geometry.guards
     (X.data if is_sparse else X.ravel())[0] = bad
     with pytest.raises(ValueError, match="contains"):
         model.predict(X)

@@ -43,7 +43,7 @@ def test_costs_by_name_need_no_classes_beforehand():
 
 def test_costs_by_name_are_those_of_the_matrix():
     cost = {str(i): {str(j): MATRIX[i, j] for j in range(4)} for i in range(4)}
-    named = onmargin.PassiveAggressiveClassifier(cost=cost).partial_fit(X, CODES.astype(str))
+    named = onmargin.PassiveAggressiveClassifier(cost=cost).partial_fit(X, CODES.astype(str), classes=[*"0123"])
     plain = onmargin.PassiveAggressiveClassifier(cost=MATRIX).partial_fit(X, CODES)
     np.testing.assert_array_equal(named.coef_, plain.coef_)
 

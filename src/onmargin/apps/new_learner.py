@@ -105,5 +105,5 @@ def task_of(model: str | None, task: str | None) -> str | None:
 def row_type(model: str | None, task: str, parameters: dict[str, Any]) -> str:
     """Return the type of weights for rows of numbers: single precision, if the learner supports it."""
     options = {name: value for name, value in parameters.items() if name not in {"dtype", "hash"}}
-    dtypes = made(model or usual_learner(task, options), task, options).plan().dtypes
+    dtypes = made(model or usual_learner(task, options), task, options).plan().rows.dtypes
     return "float32" if np.dtype(np.float32) in dtypes else "float64"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy, deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial, wraps
 from math import inf
 from operator import is_
@@ -23,8 +23,9 @@ from onmargin._checks import check_sparse
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
+from onmargin._core.steps.step import Step
 from onmargin._core.turns import TakingTurns
-from onmargin._warnings import warn_caller, warn_of_margin
+from onmargin._warnings import warn_caller
 from onmargin.estimators._batch import reach_target
 from onmargin.estimators._checks import is_vector, live, table_remedy, target_remedy
 from onmargin.io.sharding import Shards
@@ -197,15 +198,16 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
                 f"there are weights for {n_features} features, and n_features_in_ is {self.n_features_in_}"
             )
 
-    def _planned(self) -> Plan:
-        """Check the parameters and return their plan: that of the last call, if no parameter has changed."""
+    def _planned(self) -> tuple[Plan, tuple[Any, ...] | None]:
+        """Check the parameters; return their plan, and their values if these cannot change in place.
+
+        If no parameter has changed, it is the plan of the last call.
+        """
         values = self, *map(vars(self).__getitem__, declared(type(self)))  # type: ignore[arg-type]
-        last: Plan | None = getattr(self._model, "plan", None) if self._begun else None
-        if last is not None and last.options is not None and all(map(is_, values, last.options)):
-            return last
+        if self._begun and (last := self._model.options) is not None and all(map(is_, values, last)):
+            return self._model.plan, last
         self._check_parameters()
-        plan = self.plan()
-        return replace(plan, options=values) if CONSTANTS.issuperset(map(type, values[1:])) else plan
+        return self.plan(), values if CONSTANTS.issuperset(map(type, values[1:])) else None
 
     @property
     def _turns(self) -> TakingTurns:
@@ -215,10 +217,11 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
     @contextmanager
     def _fitting(self) -> Iterator[Plan]:
         """Check the parameters and yield their plan, for passes over data; if anything raises, nothing changes."""
-        plan = self._planned()
+        plan, values = self._planned()
         with Transaction(self) as transaction:
             self._mark_growth(transaction)
             yield plan
+            self._model.options = values
             self._model.learner.close()
             self._model.learner.mark_seen(seen=False)
 
@@ -228,7 +231,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
 
         No error is raised once rounds run. An interrupt may come between two stretches, and keeps the rounds before it.
         """
-        plan = self._planned()
+        plan, values = self._planned()
         with Transaction(self, drops_rounds=False) as transaction:
             before = self._n_rounds()
             if self._begun and self._learner.forks:
@@ -240,7 +243,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
                 if isinstance(error, UnsoundRowError) or (self._begun and self._learner.forks):
                     transaction.start_over()
                 raise
-            self._model.in_order = False
+            self._model.options, self._model.in_order = values, False
             differs = before < ROUNDS_TO_DIFFER <= self._n_rounds()  # once in a stream
             if differs and plan.ensemble is not None and hasattr(self, "C") and several(self.C):
                 self._model.warn_if_alike()
@@ -256,15 +259,15 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         """
         if not self._is_large(X) or any(weight is not None for weight in weights):
             return False
-        asked = plan.ensemble, plan.learner, plan.first_step, plan.nonnegative, plan.simplex_margin
-        if any(part is not None for part in (*asked, plan.simplex_margin_of_classes)):
+        asked = plan.ensemble, plan.learner, plan.rows.nonnegative, plan.rows.simplex_margin
+        if any(part is not None for part in asked) or not isinstance(plan.step, Step):
             return False
         size = X.data.nbytes
         if self._begun:
             geometry = self._learner.geometry
             kept = sum(array.nbytes for array in geometry.arrays().values()) if type(geometry) is Euclidean else size
             return bool(X.dtype == geometry.dtype and size >= GUARDED_RATIO * kept)
-        return X.dtype in plan.dtypes
+        return X.dtype in plan.rows.dtypes
 
     def _is_large(self, X: Any) -> bool:
         """Return whether X is read without a copy, and is so large that a separate pass over its numbers costs time.
@@ -366,10 +369,8 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         """Begin an untrained model for rows like those of X; `known` are labels that have columns."""
         shape = Shape(self.n_features_in_, X.dtype, sparse.issparse(X))
         self._model = Model.begin(plan, shape, X, n_columns, known=known)
-        if plan.simplex_margin is not None and X.shape[0] > 0:
-            warn_of_margin(plan.simplex_margin, plan.simplex_reach(X))
-        if plan.first_step is not None:
-            self._learner.step = plan.first_step(live(X, weight))
+        if not isinstance(plan.step, Step):
+            self._learner.step = plan.step(live(X, weight))
 
     def _learn_on(
         self, transaction: Transaction, rows: Rows, target: Vector, weight: Vector | None, *, guarded: bool = False

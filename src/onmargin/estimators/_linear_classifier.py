@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from onmargin._checks import check_classes, check_labels, plain
-from onmargin._warnings import warn_of_margin
 from onmargin.estimators._checks import check_named, check_weight, live
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
@@ -18,7 +17,7 @@ from onmargin.estimators._fitted_attributes import Classes
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.learner import UnsoundRowError, Vector
 from onmargin.models.labels import Balance, balanced, balanced_so_far
-from onmargin.models.plan import FIRST_ROWS, Plan
+from onmargin.models.plan import FIRST_ROWS
 from onmargin.models.reliability import Reliability
 
 
@@ -78,14 +77,6 @@ class LinearClassifier(Classes, LinearEstimator):
         factors = labels.weights(self.class_weight, codes, counted, balance)
         return factors if weight is None else weight * factors
 
-    def _check_rows(self, plan: Plan, X: Any, weight: Vector | None, *, first: bool) -> None:
-        """Refuse rows that the plan cannot learn from, and warn if the first rows cannot have the required margin."""
-        if plan.nonnegative is not None and (lowest := live(X, weight).min()) < 0:
-            raise ValueError(plan.nonnegative.format(lowest))
-        if first and plan.simplex_margin_of_classes is not None:
-            rows, threshold = live(X, weight), self._learner.geometry.threshold
-            warn_of_margin(plan.simplex_margin_of_classes, float(max(rows.max() - threshold, threshold - rows.min())))
-
     def fit(
         self,
         X: MatrixLike,
@@ -116,10 +107,10 @@ class LinearClassifier(Classes, LinearEstimator):
         """
         with self._fitting() as plan:
             warm = self._go_on()
-            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
+            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.rows.dtypes)
             check_labels(y, *([self.classes_] if warm else []))
             weight = check_weight(sample_weight, len(y))
-            classes = np.unique(live(y, weight) if plan.labels_at_once else y)
+            classes = np.unique(live(y, weight) if plan.classes.at_once else y)
             if len(classes) < 2:
                 raise ValueError(
                     f"fit needs at least two classes, and y has one class only: {plain(classes[0])!r}. To learn from a "
@@ -132,7 +123,7 @@ class LinearClassifier(Classes, LinearEstimator):
             else:
                 self._begin(plan, X, weight=weight, known=classes[:0])
             self._model.add_labels(classes)
-            self._check_rows(plan, X, weight, first=not warm)
+            plan.rows.check(X, weight, self._learner.geometry, first=not warm)
             self._model.set_task()
             self._start_from(coef_init, intercept_init)
             codes = self._model.labels.codes(y)
@@ -157,8 +148,8 @@ class LinearClassifier(Classes, LinearEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
-            Labels. A new label becomes a class where it first occurs or, with some learners, at the first example of
-            the call. A single label is learned as the first of two classes.
+            Labels. A new label becomes a class where it first occurs; with a matrix of costs, which is for all classes,
+            at the first example of the call. A single label is learned as the first of two classes.
         classes : array-like of shape (n_classes,), default=None
             Labels that are classes from the start.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -187,7 +178,7 @@ class LinearClassifier(Classes, LinearEstimator):
         with self._learning() as (plan, transaction):
             first = not self._begun
             guarded = unchecked and self._is_guarded(plan, X, sample_weight, self.class_weight)
-            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes, guarded=guarded)
+            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.rows.dtypes, guarded=guarded)
             known = y[:0] if classes is None else check_classes(classes)
             check_labels(y, known, *([] if first else [self.classes_]))
             weight = check_weight(sample_weight, len(y))
@@ -196,13 +187,15 @@ class LinearClassifier(Classes, LinearEstimator):
                 self._model.first_rows = None if plan.ensemble is None else X[:FIRST_ROWS].copy()
             elif self._sparse_coef is not None:
                 self.densify()
-            if plan.labels_at_once:
+            if plan.classes.at_once:
                 known = np.union1d(known, live(y, weight))
             if not first:
                 self._model.use_plan(plan)
             if len(known):
                 self._model.add_labels(known)
-            self._check_rows(plan, X, weight, first=first)
+            if not self._learner.geometry.symmetric:
+                self._model.check_room(live(y, weight))
+            plan.rows.check(X, weight, self._learner.geometry, first=first)
             self.n_iter_ = 1
             if guarded:
                 self._guard(transaction)

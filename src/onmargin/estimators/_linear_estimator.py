@@ -29,10 +29,7 @@ from onmargin.models.updates import check_combination
 def _has_one_matrix(model: LinearEstimator) -> bool:
     """Return whether a model has one matrix of weights that are sums of updates, which can be sparse."""
     plan = model.plan()
-    if plan.ensemble is not None or getattr(model, "kernel", None) is not None:
-        return False
-    geometry = Model.begin(plan, Shape(1, np.float64, sparse=True)).learner.geometry
-    return plan.sparsifiable and isinstance(geometry, Columns)
+    return plan.ensemble is None and plan.weights(Shape(1, plan.rows.dtypes[0], sparse=True), None, 1).sparsifiable
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -120,7 +117,7 @@ class LinearEstimator(Estimator):
     def _scores(self, X: MatrixLike, decode: Decode | None = None) -> NDArray[Any]:
         """Return the scores, examples by columns; with `decode`, what it makes of them."""
         check_is_fitted(self)
-        if self._sparse_coef is None and self._learner.guards and self._is_large(X):
+        if self._sparse_coef is None and self._learner.geometry.guards and self._is_large(X):
             try:
                 checked = self._rows_to_score(X, finite=False)
                 return self._scores_of(checked, as_rows(checked, guarded=True), guarded=True, decode=decode)

@@ -73,7 +73,7 @@ class LinearRegressor(LinearEstimator):
         """
         with self._fitting() as plan:
             warm = self._go_on()
-            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
+            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.rows.dtypes)
             target = check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
             if warm:
@@ -112,7 +112,7 @@ class LinearRegressor(LinearEstimator):
         with self._learning() as (plan, transaction):
             first = not self._begun
             guarded = unchecked and self._is_guarded(plan, X, sample_weight)
-            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes, guarded=guarded, numbers=True)
+            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.rows.dtypes, guarded=guarded, numbers=True)
             target = y if guarded and is_vector(y) else check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
             if first:

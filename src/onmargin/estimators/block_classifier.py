@@ -170,13 +170,14 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
             warm = self._go_on()
             if warm:
                 self._model.use_plan(plan)
-            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
+            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.rows.dtypes)
             check_labels(y, *([self.classes_] if warm else []))
             ends, numbers, ids = read_trials(groups, sets, len(y))
             weight = check_weight(sample_weight, len(y))
             labels = live(y, weight)
             if not warm:
                 self._begin(plan, live(X, weight), known=two_classes(np.unique(labels), "fit"))
+                plan.rows.check(X, weight, self._learner.geometry, first=True)
             self._check_known(labels)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
             self._model.set_task()
@@ -229,7 +230,7 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
             if not first:
                 self.densify()
                 self._model.use_plan(plan)
-            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
+            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.rows.dtypes)
             known = None if classes is None else check_classes(classes)
             check_labels(y, *([] if known is None else [known]), *([] if first else [self.classes_]))
             ends, numbers, ids = read_trials(groups, sets, len(y))
@@ -238,6 +239,7 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
             if first:
                 both = two_classes(np.unique(labels) if known is None else known, "the first partial_fit")
                 self._begin(plan, live(X, weight), known=both)
+                plan.rows.check(X, weight, self._learner.geometry, first=True)
                 self._last_group = None
             elif known is not None and not np.array_equal(known, self.classes_):
                 raise ValueError(f"classes must stay the same: they are {self.classes_.tolist()}; got {classes!r}")

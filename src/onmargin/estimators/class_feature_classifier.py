@@ -306,6 +306,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     def _begin_with(self, plan: Plan, rows: Any) -> None:
         self.n_features_in_ = rows.shape[1]
         self._begin(plan, rows)
+        plan.rows.check(rows, None, self._learner.geometry, first=True)
 
     def _rows(self, rows: Any) -> Rows:
         if rows.shape[1] != self.n_features_in_:

@@ -286,7 +286,7 @@ class LabelRanker(KernelSupports, Classes, LinearEstimator, LabelRankerOptions):
 
     def _examples(self, plan: Plan, X: Any, *, keep: bool) -> tuple[Any, Rows]:
         if not (keep and self._is_plain(X)):
-            X = self._checked(X, keep=keep, dtypes=plan.dtypes)
+            X = self._checked(X, keep=keep, dtypes=plan.rows.dtypes)
         return X, as_rows(X)
 
     def _admit(self, plan: Plan, X: Any, sets: LabelSets, classes: Any = None, *, new: bool) -> None:

@@ -106,7 +106,7 @@ class OrdinalRegressor(Classes, LinearEstimator, OrdinalRegressorOptions):
         """
         with self._fitting() as plan:
             warm = self._go_on()
-            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
+            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.rows.dtypes)
             weight = check_weight(sample_weight, len(y))
             if warm:
                 self._model.use_plan(plan)
@@ -141,7 +141,7 @@ class OrdinalRegressor(Classes, LinearEstimator, OrdinalRegressorOptions):
         """
         with self._learning() as (plan, transaction):
             first = not self._begun
-            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
+            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.rows.dtypes)
             weight = check_weight(sample_weight, len(y))
             if first:
                 self._begin_ranks(plan, X, classes, live(y, weight))

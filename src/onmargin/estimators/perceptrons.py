@@ -111,7 +111,8 @@ class Winnow(TagsByIntercept, ClassifierMixin, FitFromZero, LinearClassifier, Wi
 
     A misclassified row multiplies the weights, :math:`w_i \leftarrow w_i e^{\eta y x_i} / Z`, and the sign of :math:`w
     \cdot x - \text{threshold}` is the prediction. With `balanced`, the negative of each feature also has a weight, so
-    weights can have either sign.
+    weights can have either sign. Without it, examples before the second label change nothing, and more than two classes
+    must be named with ``classes=`` in the first call of `partial_fit`.
 
     Use it where few of very many features matter: its mistakes grow with the logarithm of their number. Where most
     features matter a little, :class:`Perceptron` is better.

@@ -191,7 +191,7 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
         """
         with self._fitting() as plan:
             warm = self._go_on()
-            X = self._checked(X, keep=warm, dtypes=plan.dtypes)
+            X = self._checked(X, keep=warm, dtypes=plan.rows.dtypes)
             weight = check_weight(sample_weight, X.shape[0])
             if warm:
                 self._model.use_plan(plan)
@@ -230,7 +230,7 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
             check_combination("partial_fit", {"contamination='auto'": self.contamination == "auto"})
             first = not self._begun
             if first or not self._is_plain(X):
-                X = self._checked(X, keep=not first, dtypes=plan.dtypes)
+                X = self._checked(X, keep=not first, dtypes=plan.rows.dtypes)
             weight = check_weight(sample_weight, X.shape[0])
             skipped = 0
             if first:
@@ -258,7 +258,7 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
             Scores of at most 0. Higher scores are more normal.
         """
         check_is_fitted(self)
-        if self._learner.guards and self._is_large(X):
+        if self._learner.geometry.guards and self._is_large(X):
             try:
                 return -self._distances(self._checked(X, keep=True, finite=False), guarded=True)
             except UnsoundRowError:  # the check below reports what is wrong

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from onmargin._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from onmargin.io._prefetch import prefetch
     from onmargin.io._reader import Reader, ReadError, Record, TaggedSequence
     from onmargin.io.arff import read_arff
     from onmargin.io.arrow import read_arrow
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from onmargin.io.formats import guess_format
     from onmargin.io.jsonl import read_json, read_jsonl
     from onmargin.io.model_file import ModelFileError, load, load_with_notes, save
-    from onmargin.io.prefetch import prefetch
     from onmargin.io.sharding import Batch, Shard, Shards, shards
     from onmargin.io.svmlight import Block, read_svmlight
     from onmargin.io.vowpal_wabbit import read_vw
@@ -37,7 +37,7 @@ __getattr__, __dir__ = lazy_names(
         "guess_format": "onmargin.io.formats",
         "load": "onmargin.io.model_file",
         "load_with_notes": "onmargin.io.model_file",
-        "prefetch": "onmargin.io.prefetch",
+        "prefetch": "onmargin.io._prefetch",
         "read_arff": "onmargin.io.arff",
         "read_arrow": "onmargin.io.arrow",
         "read_conll": "onmargin.io.conll",

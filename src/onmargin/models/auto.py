@@ -11,7 +11,7 @@ from onmargin.models import experts
 from onmargin.models import options as shared
 from onmargin.models.experts import Ensemble, Experts, class_tasks, same_task
 from onmargin.models.linear import weights
-from onmargin.models.plan import Plan
+from onmargin.models.plan import ClassRules, Plan
 from onmargin.models.rules import FLAG, Word
 from onmargin.models.updates import class_task
 
@@ -81,7 +81,7 @@ class AutoClassifierOptions:
                 retirable=True,
                 sleeping=self.sleeping,
             ),
-            calibrated=True,
+            classes=ClassRules(calibrated=True),
             fixed={"experts": self.experts, "drift": self.drift},
         )
 

@@ -17,22 +17,30 @@ def intercept_value(*, fit: bool, scaling: float | str) -> float:
     return nan if scaling == "auto" else float(scaling)
 
 
-def class_columns(places: Places, n_classes: int, half: float = 0.5) -> NDArray[np.float64] | None:
+def class_columns(
+    places: Places, n_classes: int, geometry: Any, *, half: float | None = None
+) -> NDArray[np.float64] | None:
     """Return the columns of all classes as combinations of the known ones, which move to `places`; None if unchanged.
 
     New ones start at zero. Two classes have one column w, which stands for -half w and half w: the difference of two
-    prototypes, or with half = 1 the score of one class against the other.
+    prototypes, or with half = 1 the score of one class against the other. If None, the geometry knows `half`.
     """
     known = len(places)
     if n_classes <= max(known, 2):
         return None
-    columns = np.eye(known) if known > 2 else np.array([[-half], [half]])[:known]
+    if known == 2:
+        half = geometry.half if half is None else half
+        columns = np.array([[-half], [half]])
+    else:
+        columns = np.eye(known, max(known, 1))
     mixed = np.zeros((n_classes, columns.shape[1]))
     mixed[places] = columns
     return mixed
 
 
-def label_columns(places: Places, n_labels: int, *, calibrated: bool) -> NDArray[np.float64] | None:
+def label_columns(
+    places: Places, n_labels: int, geometry: Any = None, *, calibrated: bool
+) -> NDArray[np.float64] | None:
     """Return the same for labels with a column each; the calibration label stays last."""
     known = len(places)
     if n_labels <= known:

@@ -8,15 +8,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometries.featureless import Featureless
-from onmargin._core.geometries.ferns import Ferns
-from onmargin._core.geometries.forest import Forest
-from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
-from onmargin._core.geometries.neighbors import Neighbors
-from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
 from onmargin._core.geometries.transformed import Transformed
 from onmargin._core.several.geometries import SideBySide, WithAverage
+from onmargin._core.several.hedge import all_awake
 from onmargin._core.several.packed import PackedColumns
 from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.tasks.task import Task
@@ -111,7 +106,7 @@ class Member(NamedTuple):
 
     @property
     def curved(self) -> bool:
-        return isinstance(self.leaf, Forest | Neighbors) or any(isinstance(one, Fourier | Ferns) for one in self.before)
+        return not (self.leaf.linear and all(one.linear for one in self.before))
 
     @property
     def forgot(self) -> bool:
@@ -121,21 +116,18 @@ class Member(NamedTuple):
     @property
     def level(self) -> bool:
         """Whether it uses no features."""
-        return any(isinstance(one, Featureless) for one in self.before)
+        return any(one.level for one in self.before)
 
     def filling(self) -> NDArray[np.float64]:
         """Return the values of missing features."""
-        found = (one.filling() for one in self.before if isinstance(one, StandardizedEntries))
+        found = (values for one in self.before if (values := one.filling()) is not None)
         return next(found, np.zeros(self.leaf.n_features))
 
     def plain(self, weights: NDArray[Any], intercepts: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return its own weights and intercepts for the original rows."""
         own = weights[self.columns], intercepts[self.columns]
         for one in reversed(self.before):
-            if isinstance(one, Standardized | StandardizedEntries):
-                own = one.plain(*own)
-            elif isinstance(one, Featureless):
-                own = np.zeros((len(own[0]), one.n_features), one.dtype), own[1]
+            own = one.plain(*own)
         return own
 
 
@@ -149,12 +141,8 @@ def find_members(geometry: Geometry, width: int) -> list[Member]:
         if isinstance(leaf, Transformed):
             waiting += zip(reversed(leaf.inner.leaves()), repeat((*before, leaf)))
             continue
-        if isinstance(leaf, WithAverage):
-            found.append(Member(place, leaf, slice(0, width), before))
-            found.append(Member(place + leaf.inner.n_scores, leaf, slice(width, 2 * width), before))
-        else:
-            for first in leaf.order if isinstance(leaf, PackedColumns) else range(0, leaf.n_columns, width):
-                found.append(Member(place + first, leaf, slice(first, first + width), before))  # noqa: PERF401
+        for score, first in leaf.members(width):
+            found.append(Member(place + score, leaf, slice(first, first + width), before))
         place += leaf.n_scores
     return found
 
@@ -171,15 +159,8 @@ def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> G
     for leaf in geometry.leaves():
         if isinstance(leaf, Transformed):
             made.append(leaf.alike(recombined(leaf.inner, width, mixing)))
-        elif isinstance(leaf, WithAverage):
-            made.append(leaf.recombined(mixing))
-        elif isinstance(leaf, PackedColumns):
-            made += [leaf.alone(c).recombined(mixing) for c in leaf.order]
         else:
-            for first in range(0, leaf.n_columns, width):
-                spread = np.zeros((len(mixing), leaf.n_columns))
-                spread[:, first : first + width] = mixing
-                made.append(leaf.recombined(spread))
+            made += leaf.recombine_members(width, mixing)
     return _joined(made, len(mixing))
 
 
@@ -233,8 +214,8 @@ def keep_best(learner: Learner[Any], keep: int) -> list[int]:
     stays = [False] * len(found)
     for m in np.argsort(task.losses(), kind="stable"):
         if sum(stays) < keep:
-            alone = isinstance(found[m].leaf, PackedColumns)
-            stays = [stay or k == m or (not alone and found[k].leaf is found[m].leaf) for k, stay in enumerate(stays)]
+            leaf = found[m].leaf
+            stays = [stay or k == m or (not leaf.separable and found[k].leaf is leaf) for k, stay in enumerate(stays)]
     return keep_some(learner, stays)
 
 
@@ -260,8 +241,7 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
     if "odds" in state:
         chosen |= {"odds": state["odds"][:, kept], "lines": state["lines"][:, kept]}
     if "sleep_counts" in state:
-        chosen["sleep_counts"] = state["sleep_counts"][:, kept]
-        chosen["sleep_counts"][2:6] = 0  # all are awake, because the leader may have been removed
+        chosen["sleep_counts"] = all_awake(state["sleep_counts"][:, kept])  # the leader may have been removed
     left.__setstate__(state | chosen)
     learner.geometry, learner.task = geometry, left
     return kept
@@ -289,8 +269,6 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
         if isinstance(leaf, Transformed):
             if inner := _chosen(leaf.inner, width, stays):
                 made.append(leaf.alike(_joined(inner, width)))
-        elif isinstance(leaf, PackedColumns):
-            made += [leaf.alone(c) for c in leaf.order if next(stays)]
-        elif sum(next(stays) for _ in find_members(leaf, width)):
-            made.append(leaf)
+        else:
+            made += leaf.keep_members([next(stays) for _ in leaf.members(width)])
     return made

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometries.forest import Forest
 from onmargin._core.geometries.geometry import Geometry
-from onmargin._core.geometries.neighbors import Neighbors
 from onmargin._core.several.tasks import ExpertVote
 from onmargin._tables import html_table, number, svg_bar, text_table
 from onmargin.learner import Learner
@@ -189,7 +187,7 @@ def read_results(learner: Learner[Any], names: list[str], forgets: Sequence[bool
     coef: list[NDArray[Any] | None] = []
     intercept: list[NDArray[np.float64] | None] = []
     for leaf, its in groupby(found, attrgetter("leaf")):
-        mean = (None, None) if isinstance(leaf, Forest | Neighbors) else leaf.mean()
+        mean = leaf.mean() if leaf.linear else (None, None)
         for model in its:
             weights, intercepts = (None, None) if model.curved else model.plain(*mean)
             coef.append(weights)

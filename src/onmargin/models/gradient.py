@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.steps.step import Proportional, Step
+from onmargin._core.steps.step import Proportional
 from onmargin._core.tasks.task import Regression
 from onmargin.models.links import link
 from onmargin.models.options import option
@@ -80,8 +80,7 @@ class ExponentiatedGradientOptions:
 def _descent(rate: float | None, proven: Callable[[Any], float], weights: dict[str, Any], **rest: Any) -> Plan:
     return Plan(
         task=lambda labels: Regression(0.0),
-        step=Step() if rate is None else Proportional(float(rate)),
-        first_step=(lambda X: Proportional(_quietly(proven, X))) if rate is None else None,
+        step=(lambda X: Proportional(_quietly(proven, X))) if rate is None else Proportional(float(rate)),
         **weights | rest,
     )
 

@@ -11,7 +11,7 @@ from onmargin._core.tasks.trial import Ranking
 from onmargin.models import options as shared
 from onmargin.models.columns import label_columns
 from onmargin.models.options import option
-from onmargin.models.plan import Plan
+from onmargin.models.plan import ClassRules, Plan
 from onmargin.models.rules import FLAG, Number, Word
 from onmargin.models.updates import PAIRS, projection
 from onmargin.models.weights import budget, budget_policy, coef0, degree, gamma, kernel, space
@@ -61,6 +61,6 @@ class LabelRankerOptions:
         weights["fixed"]["calibrate"] = calibrated
         return Plan(
             task=lambda labels: Ranking(every=every, calibrated=calibrated),
-            columns=partial(label_columns, calibrated=calibrated),
+            classes=ClassRules(partial(label_columns, calibrated=calibrated)),
             **weights,
         )

@@ -9,7 +9,7 @@ from onmargin._core.geometries.additive import Balanced, Entropic, PNorm
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin.models.ensemble import Kind
 from onmargin.models.options import option
-from onmargin.models.plan import Shape
+from onmargin.models.plan import RowRules, Shape
 from onmargin.models.rules import NONE, Number
 
 LINKS = ("euclidean", "entropic", "pnorm")
@@ -51,23 +51,4 @@ def link(
             return Balanced(n_features, n_columns)
         return Entropic(n_features, n_columns, threshold=threshold if n_columns == 1 else 0.0)
 
-    plain = geometry == "euclidean"
-    return {"weights": make, "dtypes": (np.dtype(np.float64),), "sized": sized_by(geometry, p), "plain": plain}
-
-
-def half(geometry: Any) -> float:
-    """Return what the sum of two classes is multiplied by when it becomes the sums of one class each.
-
-    Plain weights and p-norms then keep the margin: the link of (-h theta, h theta) is 2^(2/p) h times that of theta.
-    Balanced entropic weights keep its sign, since they are proportional to sinh(theta).
-    """
-    if isinstance(geometry, PNorm):
-        return float(2 ** (-2 / geometry.p))
-    if isinstance(geometry, Balanced):
-        return 1.0
-    if isinstance(geometry, Entropic):
-        raise ValueError(
-            "two classes have one vector of weights on the simplex, which cannot become three: name all classes with "
-            "classes= in the first call of partial_fit, or set balanced=True"
-        )
-    return 0.5
+    return {"weights": make, "rows": RowRules((np.dtype(np.float64),), sized_by(geometry, p))}

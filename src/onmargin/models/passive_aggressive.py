@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from onmargin.models.costs import check_cost
 from onmargin.models.labels import UNNAMED
 from onmargin.models.links import norm
 from onmargin.models.options import option, optional
-from onmargin.models.plan import Plan
+from onmargin.models.plan import ClassRules, Plan
 from onmargin.models.rules import CLASS_MARGINS, FLAG, Number, Numbers, Word
 from onmargin.models.updates import RIVALS, class_margins, class_task, projection
 from onmargin.models.weights import budget, budget_policy, coef0, degree, gamma, geometry, kernel, space
@@ -107,14 +107,16 @@ class ClassifierOptions:
         # The default is far below 1 on the simplex, where scores are at most the largest value of a row.
         margin = float(self.margin) if self.margin is not None else 0.1 if entropic else 1.0
         step = projection(_first(self.C), self.loss) if self.update == "max" else RIVALS[self.update](float(self.C))  # type: ignore[arg-type]
+        parts = space(self, step, by_loss=False)
         largest = max([margin, *(self.class_margin or {}).values()]) if entropic else None
         return Plan(
             task=lambda labels: _class_task(self, labels, margin),
-            columns=partial(class_columns, half=0.5 if self.strategy == "joint" else 1.0),
-            simplex_margin=largest,
-            calibrated=True,
-            labels_at_once=self.cost is not None,  # costs involve all classes from the first round on
-            **space(self, step, by_loss=False),
+            classes=ClassRules(
+                partial(class_columns, half=0.5 if self.strategy == "joint" else 1.0),
+                calibrated=True,
+                at_once=self.cost is not None and not isinstance(self.cost, Mapping | str),  # a matrix for all classes
+            ),
+            **parts | {"rows": replace(parts["rows"], simplex_margin=largest)},
         )
 
 

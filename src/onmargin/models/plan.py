@@ -20,7 +20,7 @@ from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
 from onmargin._parts import Part, take_apart
-from onmargin._warnings import warn_caller
+from onmargin._warnings import warn_caller, warn_of_margin
 from onmargin.errors import ParameterError
 from onmargin.learner import Decode, Learner
 from onmargin.models.columns import Places, class_columns
@@ -65,9 +65,43 @@ def begins_with(X: Any, first: Any) -> bool:
     return np.array_equal(*heads) and not (heads[0] == heads[0][0]).all()
 
 
-def largest_entry(X: Any) -> float:
+def largest_score(X: Any, geometry: Any) -> float:
     """Return the largest score, up to its sign, that weights on the simplex can give a row of X."""
-    return float(max(X.max(), -X.min()))
+    return float(max(X.max() - geometry.threshold, geometry.threshold - X.min()))
+
+
+@dataclass(frozen=True)
+class RowRules:
+    """What rows must satisfy to be learned."""
+
+    dtypes: tuple[Any, ...] = (np.dtype(np.float64), np.dtype(np.float32))  # others are converted to the first
+    sized: str = ""  # why the number of features must be known at the first example, if it must
+    nonnegative: str | None = None  # the error for a negative value, with {} for the value
+    simplex_margin: float | None = None  # the largest required margin of weights on the simplex, possibly out of reach
+    simplex_reach: Callable[[Any, Any], float] = largest_score  # the largest margin that rows and geometry allow
+
+    def check(self, X: Any, weight: NDArray[Any] | None, geometry: Geometry, *, first: bool) -> None:
+        """Refuse rows that cannot be learned, and warn if the first rows cannot have the required margin."""
+        if self.nonnegative is None and self.simplex_margin is None:
+            return
+        X = X if weight is None else X[weight > 0]
+        if X.shape[0] == 0:
+            return
+        if self.nonnegative is not None and (lowest := X.min()) < 0:
+            raise ValueError(self.nonnegative.format(lowest))
+        if first and self.simplex_margin is not None:
+            warn_of_margin(self.simplex_margin, self.simplex_reach(X, geometry))
+
+
+@dataclass(frozen=True)
+class ClassRules:
+    """How labels become columns of weights."""
+
+    # (places of the known labels, number of labels, geometry) -> columns of all labels as combinations of the known
+    # ones; None if new ones are zero.
+    columns: Callable[[Places, int, Any], NDArray[np.float64] | None] = class_columns
+    calibrated: bool = False  # whether scores are those of classes with probabilities
+    at_once: bool = False  # whether all labels of a call must be known in its first round
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,31 +109,15 @@ class Plan:
     """The task, step, geometry and other parts that a set of options defines."""
 
     task: Callable[[Sequence[Any]], Task]  # the task, given the labels known so far
-    step: Step  # the step; models side by side have their own
+    step: Step | Callable[[Any], Step]  # the step, or rows of the first call -> step; experts have their own
     weights: Callable[[Shape, Kind | None, int], Geometry]  # rows, kind (None: default), columns -> geometry
     ensemble: Ensemble | None = None  # models that learn side by side, and how they are combined
-    # Returns the columns of all labels as combinations of the known ones, given their places; None: new ones are zero.
-    columns: Callable[[Places, int], NDArray[np.float64] | None] = class_columns
-    # The factor of the single column of two classes when a third class appears, if the geometry determines it.
-    half: Callable[[Any], float] | None = None
-    dtypes: tuple[Any, ...] = (np.dtype(np.float64), np.dtype(np.float32))  # of rows; others become the first
     # Creates the learner if it is not a plain one; a kernel learner is created for the rows of a matrix.
     learner: Callable[[Any, Step, Geometry], Learner[Any]] | None = None
+    classes: ClassRules = ClassRules()
+    rows: RowRules = RowRules()
     fixed: Mapping[str, Any] = field(default_factory=dict)  # options that cannot change after training has started
     adjust: Callable[[Any], None] | None = None  # updates a geometry with options that may change during training
-    simplex_margin: float | None = None  # the largest required margin on the simplex, possibly out of reach
-    simplex_reach: Callable[[Any], float] = largest_entry  # the largest margin that the rows of a matrix allow
-    simplex_margin_of_classes: float | None = None  # the same margin, if a threshold depends on the classes
-    calibrated: bool = False  # whether scores are those of classes with probabilities
-    plain: bool = True  # whether weights are sums of updates, not a link function of one
-    sparsifiable: bool = True  # whether weights can be stored in sparse form
-    pairs: bool = False  # whether there is a matrix of features by features
-    labels_at_once: bool = False  # whether all labels of a call must be known in its first round
-    first_step: Callable[[Any], Step] | None = None  # rows of the first call -> step, if the options set none
-    sized: str = ""  # why the number of features must be known at the first example
-    nonnegative: str | None = None  # the error for a negative value in a row, with {} for the value
-    # The set of options that it was made of, and their values, if these cannot change in place.
-    options: tuple[Any, ...] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -127,8 +145,9 @@ class Model(Part):
     _experts: Sequence[Expert] = ()  # the experts of the plan that take part
     max_names: int = maxsize  # the number of names up to which all of them do
     in_order = False  # whether it was last fitted to data in their order, not trained on a stream
-    # The plan, the labels and the task set last, if the options of the plan cannot change in place.
-    last_task: tuple[Plan | None, list[Any] | None, Task | None] = (None, None, None)
+    # The options that the plan was made of, and their values, if these cannot change in place.
+    options: tuple[Any, ...] | None = None
+    last_task: tuple[Plan | None, list[Any] | None, Task | None] = (None, None, None)  # with its plan and labels
     warned = False  # whether the warning about a forgetting leader was issued
     first_rows: Any = None  # the first rows of the stream, to recognize them in predictions
 
@@ -185,14 +204,14 @@ class Model(Part):
             place = ensemble.side_by_side
             kinds = kinds_of(experts, shape.entries)
             geometry = place(kinds, 1, partial(plan.weights, shape), sparse=shape.sparse)
-        make = plan.learner
+        make, step = plan.learner, plan.step if isinstance(plan.step, Step) else Step()
         model = cls(
-            Learner(Task(), plan.step, geometry) if make is None else make(X, plan.step, geometry),
+            Learner(Task(), step, geometry) if make is None else make(X, step, geometry),
             members,
             dict(plan.fixed),
-            Labels(known, signed=plan.calibrated, waits=not geometry.symmetric),
+            Labels(known, signed=plan.classes.calibrated, waits=not geometry.symmetric),
         )
-        if plan.calibrated:
+        if plan.classes.calibrated:
             model.learner._totals.calibration = Calibration()
         model.use_plan(plan)
         return model
@@ -217,7 +236,7 @@ class Model(Part):
         experts = self.experts(plan)
         if experts != self._experts:
             self._take_part(experts)
-        if plan.first_step is None:
+        if isinstance(plan.step, Step):
             self.learner.step = steps_of(experts) if experts else plan.step
         self.plan = plan  # last, so that the rest is complete even after an interrupt
 
@@ -240,7 +259,7 @@ class Model(Part):
             raise ValueError(f"members are not models of these parameters, each named once: {self.members!r:.200}")
         step, task = learner.step, learner.task
         self.use_plan(plan)
-        if plan.first_step is not None and not isinstance(step, type(plan.first_step(np.ones((1, 1))))):
+        if not isinstance(plan.step, Step) and not isinstance(step, type(plan.step(np.ones((1, 1))))):
             raise ValueError(f"these parameters do not use a {type(step).__name__}")
         if _is_same_kind(step, learner.step):
             learner.step = step
@@ -267,7 +286,7 @@ class Model(Part):
         """Refuse a calibration of other classes."""
         calibration, n_classes = self.learner._totals.calibration, self.labels.n_classes
         found = None if calibration is None else calibration.n_classes
-        if found != (n_classes if plan.calibrated else None):
+        if found != (n_classes if plan.classes.calibrated else None):
             raise ValueError(f"probabilities are those of {found} classes, and there are {n_classes}")
 
     def _like(self, plan: Plan, *, sparse: bool, n_columns: int) -> Self:
@@ -285,7 +304,7 @@ class Model(Part):
         judge = plan.task(labels.of_task)
         if ensemble is None:
             self.learner.task = judge
-            self.last_task = (None, None, None) if plan.options is None else (plan, labels.known, judge)
+            self.last_task = plan, labels.known, judge
             return
         n_classes = labels.n_classes
         self.learner.task = ensemble.combination(
@@ -328,15 +347,19 @@ class Model(Part):
             self.learner._totals.calibration.reflect()
         self.labels = labels
 
+    def check_room(self, labels: NDArray[Any]) -> None:
+        """Refuse labels for which the weights of two classes cannot make room."""
+        n_labels = len({*self.labels.known, *labels.tolist()})
+        if self.labels.n_classes <= 2 < n_labels:
+            self.plan.classes.columns(range(2), n_labels, self.learner.geometry)
+
     def _make_room(self, places: Places, n_classes: int) -> None:
         """Make room for this many classes, of which those known so far go to `places`."""
-        known, half = len(places), self.plan.half
+        known, geometry = len(places), self.learner.geometry
         if known == n_classes == 2:
             mixing = None if places[0] == 0 else np.array([[-1.0]])  # the first class is the second now
-        elif half is not None and known == 2 < n_classes:
-            mixing = class_columns(places, n_classes, half(self.learner.geometry))
         else:
-            mixing = self.plan.columns(places, n_classes)
+            mixing = self.plan.classes.columns(places, n_classes, geometry)
         totals = self.learner._totals
         if totals.calibration is not None:
             # The difference of the scores of two classes is now 2 * half times the old single score.
@@ -347,7 +370,7 @@ class Model(Part):
         if self.plan.ensemble is None:
             self.learner.recombine(mixing)
         else:
-            self.learner.geometry = recombined(self.learner.geometry, known if known > 2 else 1, mixing)
+            self.learner.geometry = recombined(geometry, known if known > 2 else 1, mixing)
 
     @property
     def combined(self) -> ExpertVote | None:

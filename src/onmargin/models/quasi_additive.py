@@ -1,15 +1,15 @@
 """Quasi-additive classifiers: the Perceptron, the p-norm Perceptron, Winnow and their aggressive variants ([PD])."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from onmargin._core.steps.step import Aggressive, Fixed, Optimal, Step
 from onmargin.models import options as shared
 from onmargin.models.columns import intercept_value
-from onmargin.models.links import LINKS, half, link, norm
+from onmargin.models.links import LINKS, link, norm
 from onmargin.models.options import option
-from onmargin.models.plan import Plan
+from onmargin.models.plan import ClassRules, Plan
 from onmargin.models.rules import FLAG, NONE, Number, Word
 from onmargin.models.updates import class_task
 
@@ -180,15 +180,20 @@ def in_geometry(options: Any, step: Step, **rest: Any) -> Plan:
 
 
 def of_classes(
-    options: Any, step: Step, *, margin: float, weights: dict[str, Any], simplex: bool = False, **rest: Any
+    options: Any,
+    step: Step,
+    *,
+    margin: float,
+    weights: dict[str, Any],
+    simplex: bool = False,
+    nonnegative: str | None = None,
+    **rest: Any,
 ) -> Plan:
     """Return how classes are learned, one column each, or one for two of them."""
+    rows = replace(weights["rows"], nonnegative=nonnegative, simplex_margin=margin if simplex else None)
     return Plan(
         task=lambda labels: class_task(len(labels), update="max", strategy="joint", margin=margin),
         step=step,
-        half=half,
-        calibrated=True,
-        labels_at_once=True,
-        simplex_margin_of_classes=margin if simplex else None,
-        **weights | rest,
+        classes=ClassRules(calibrated=True),
+        **weights | {"rows": rows} | rest,
     )

@@ -12,7 +12,7 @@ from onmargin._core.tasks.task import Regression
 from onmargin.models import options as shared
 from onmargin.models.linear import weights
 from onmargin.models.options import option
-from onmargin.models.plan import Plan
+from onmargin.models.plan import Plan, RowRules
 from onmargin.models.rules import FLAG, Number, Word
 
 
@@ -56,9 +56,7 @@ class OnlineRidgeOptions:
             task=lambda labels: Regression(0.0),
             step=Residual(),
             weights=weights(self, partial(Ridge, alpha=float(self.alpha), **settings)),
-            dtypes=(np.dtype(np.float64),),
+            rows=RowRules((np.dtype(np.float64),)),
             fixed={"alpha": float(self.alpha)},
             adjust=adjust,
-            sparsifiable=False,
-            pairs=True,
         )

@@ -13,7 +13,7 @@ from onmargin.models import options as shared
 from onmargin.models.columns import class_columns
 from onmargin.models.linear import alternatives, weights
 from onmargin.models.options import option
-from onmargin.models.plan import Plan
+from onmargin.models.plan import ClassRules, Plan
 from onmargin.models.rules import Number, Word
 from onmargin.models.updates import class_task
 
@@ -156,8 +156,7 @@ def _of_classes(options: Any, step: Step, *, eager: bool = False) -> Plan:
     columns = partial(class_columns, half=0.5 if options.strategy == "joint" else 1.0)
     return Plan(
         task=task,
-        columns=columns,
-        calibrated=True,
+        classes=ClassRules(columns, calibrated=True),
         **_gaussian(options, step, by_loss=False),
     )
 

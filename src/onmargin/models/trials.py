@@ -24,7 +24,7 @@ from onmargin.models.ensemble import Kind, averaging
 from onmargin.models.links import sized_by
 from onmargin.models.options import option, optional
 from onmargin.models.phi import Foresee
-from onmargin.models.plan import Plan, Shape
+from onmargin.models.plan import Plan, RowRules, Shape
 from onmargin.models.rules import FLAG, NONE, Member, Number, Word
 from onmargin.models.updates import ROW_PAIRS, SIMPLEX_TRIALS, TRIALS
 
@@ -154,7 +154,7 @@ class ClassFeatureOptions:
                 return CostSensitive(check_cost(self.cost, labels), self.cost_update == "max_loss")
             return Multiclass(_margin(self), every=True)
 
-        parts |= {"simplex_reach": _largest_difference, "labels_at_once": self.cost is not None}
+        parts |= {"rows": replace(parts["rows"], simplex_reach=_largest_difference)}
         return Plan(task=task, **parts)
 
 
@@ -188,7 +188,12 @@ def _margin(options: Any) -> float:
     return 0.1 if options.geometry == "entropic" else 1.0
 
 
-def _largest_difference(X: Any) -> float:
+def _largest_value(X: Any, geometry: Any) -> float:
+    """Return the largest score, up to its sign, that weights on the simplex can give a row of X."""
+    return float(max(X.max(), -X.min()))
+
+
+def _largest_difference(X: Any, geometry: Any) -> float:
     """Return the largest margin that weights on the simplex can give the difference of two rows of X."""
     return float(X.max() - X.min())
 
@@ -200,17 +205,20 @@ def _one_vector(options: Any, bias: float) -> dict[str, Any]:
         return {
             "step": SIMPLEX_TRIALS[options.update](options.C),
             "weights": _on_simplex,
-            "dtypes": (np.dtype(np.float64),),
-            "simplex_margin": _margin(options),
+            "rows": RowRules(
+                (np.dtype(np.float64),),
+                sized_by(options.geometry, None),
+                simplex_margin=_margin(options),
+                simplex_reach=_largest_value,
+            ),
             "fixed": fixed,
-            "sized": sized_by(options.geometry, None),
         }
     average = averaging(options.average)
 
     def weights(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
         return Blocks(shape.n_features, n_columns, shape.dtype, sparse=shape.sparse, bias=bias, average=average)
 
-    return {"step": TRIALS[options.update](options.C), "weights": weights, "fixed": fixed}
+    return {"step": TRIALS[options.update](options.C), "weights": weights, "rows": RowRules(), "fixed": fixed}
 
 
 def _on_simplex(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:

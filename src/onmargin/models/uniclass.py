@@ -20,7 +20,7 @@ from onmargin.learner import Learner
 from onmargin.models.ensemble import Kind
 from onmargin.models.links import default_p, norm, sized_by
 from onmargin.models.options import option, optional
-from onmargin.models.plan import Plan, Shape
+from onmargin.models.plan import Plan, RowRules, Shape
 from onmargin.models.rules import FLAG, Number, Word
 from onmargin.models.updates import projection
 from onmargin.models.weights import (
@@ -124,10 +124,9 @@ class UniclassOptions:
             task=lambda labels: Uniclass(limit),
             step=Optimal(self.C) if self.line_search else projection(self.C, self.loss),
             weights=center,
-            dtypes=(np.dtype(np.float64),),
             learner=None if self.kernel is None else kernel_learner(self),
             fixed=kernel_options(self) | {"geometry": self.geometry} | of_link,
-            sized=sized_by(self.geometry, self.p) or by_size(self),
+            rows=RowRules((np.dtype(np.float64),), sized_by(self.geometry, self.p) or by_size(self)),
         )
 
 

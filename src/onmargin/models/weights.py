@@ -12,7 +12,7 @@ from onmargin.models.ensemble import Kind, averaging
 from onmargin.models.linear import GEOMETRIES, METRICS, alternatives, swept, weights
 from onmargin.models.links import link
 from onmargin.models.options import option, optional
-from onmargin.models.plan import Shape
+from onmargin.models.plan import RowRules, Shape
 from onmargin.models.rules import Member, Number, Word
 
 # What a kernel and its budget are made with: none of it can change once something was learned.
@@ -113,7 +113,7 @@ def space(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
             "weights": _expansion(options),
             "learner": kernel_learner(options),
             "fixed": fixed,
-            "sized": by_size(options),
+            "rows": RowRules(sized=by_size(options)),
         }
     if word in {"entropic", "pnorm"}:
         if getattr(options, "line_search", False):
@@ -123,7 +123,13 @@ def space(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
         return {"step": step, "fixed": fixed, **link(word, balanced=False, p=p)}
     kind: Kind = GEOMETRIES[word]
     ensemble = alternatives(options, kind, step, by_loss=by_loss)
-    return {"step": step, "weights": weights(options, kind), "ensemble": ensemble, "fixed": fixed}
+    return {
+        "step": step,
+        "weights": weights(options, kind),
+        "ensemble": ensemble,
+        "rows": RowRules(),
+        "fixed": fixed,
+    }
 
 
 def by_size(options: Any) -> str:

@@ -17,7 +17,7 @@ from onmargin.estimators.structured import StructuredPredictor
 from onmargin.io.sharding import Batch
 from onmargin.models.plan import Model, Shape
 from onmargin.scale._findings import Findings
-from onmargin.scale._mixing import can_mix, holders
+from onmargin.scale._mixing import why_not_mixed
 from onmargin.stream._learner import StreamLearner
 
 
@@ -205,10 +205,6 @@ def check_model(model: Any) -> None:
     if plan.learner is not None:
         kept = "it learns its last examples again" if getattr(model, "kernel", None) is None else "of its kernel=..."
         raise ValueError(f"{name} cannot be mixed: it keeps examples besides its weights, because {kept}")
-    if not plan.plain:
-        raise ValueError(
-            f"{name} cannot be mixed: the mean of weights in this geometry is not in the geometry. {_MIXED}"
-        )
     _check_geometry(name, Model.begin(plan, Shape(1, np.float64, sparse=True)).learner.geometry)
 
 
@@ -218,8 +214,5 @@ def check_mixable(model: Any) -> None:
 
 
 def _check_geometry(name: str, geometry: Any) -> None:
-    others = sorted({type(holder).__name__ for holder in holders(geometry) if not can_mix(holder)})
-    if others == ["Ridge"]:
-        raise ValueError(f"{name} cannot be mixed: with forgetting the order of rows counts. Set forgetting=0")
-    if others:
-        raise ValueError(f"{name} cannot be mixed: no mix is defined for {' and '.join(others)} weights. {_MIXED}")
+    if reasons := why_not_mixed(geometry):
+        raise ValueError(f"{name} cannot be mixed: {', and '.join(reasons)}. {_MIXED}")

@@ -44,14 +44,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.calibration import Calibration
-from onmargin._core.geometries.chain import EdgePaths, Paths
-from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.geometries.featureless import Featureless
-from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.geometries.ridge import Ridge
-from onmargin._core.geometries.trials import Thresholds
 from onmargin._core.several.geometries import ExpertPaths, SideBySide, WithAverage
-from onmargin._core.several.packed import PackedColumns
+from onmargin._core.several.hedge import CHARGED, all_awake
 from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.text.words import Frequencies
 from onmargin._parts import put_together, take_apart
@@ -80,18 +77,6 @@ class Metric:
         return metric
 
 
-# The geometries that can be mixed, and their metric. None means A = 1.
-_METRICS: dict[type, Callable[[Any], Metric | None]] = {
-    Euclidean: lambda geometry: None,
-    Thresholds: lambda geometry: None,
-    Paths: lambda geometry: None,
-    EdgePaths: lambda geometry: None,
-    Adaptive: lambda geometry: Metric(geometry.n_columns),
-    GradientAdaptive: lambda geometry: Metric(geometry.n_columns),
-    Normalized: lambda geometry: Metric(geometry.n_columns),
-    Confidence: lambda geometry: Metric(0),
-    PackedColumns: lambda geometry: Metric(geometry.descents + geometry.adaptive + geometry.normalized),
-}
 _METRIC_OF = {"weights": "metric", "intercept": "metric_intercept"}
 # The name of the lag array of each array that can be averaged.
 _LAG_OF = {
@@ -131,12 +116,9 @@ def holders(geometry: Geometry) -> list[Any]:
     return [geometry.inner] if isinstance(geometry, WithAverage | Featureless) else [geometry]
 
 
-def can_mix(geometry: Geometry) -> bool:
-    """Return whether such weights can be mixed: not for ridge regression with forgetting, since row order matters."""
-    return all(
-        type(holder) in _METRICS or (isinstance(holder, Ridge) and not holder.forgetting)
-        for holder in holders(geometry)
-    )
+def why_not_mixed(geometry: Geometry) -> list[str]:
+    """Return why such weights cannot be mixed; empty if they can."""
+    return sorted({holder.cannot_mix for holder in holders(geometry)} - {""})
 
 
 class Weights(NamedTuple):
@@ -259,7 +241,7 @@ class WeightsMixture:
     def __init__(self, start: Weights, geometry: Any) -> None:
         self._start = start
         self._average = int(geometry.average)
-        self._metric = _METRICS[type(geometry)](geometry)
+        self._metric = None if geometry.summed_metrics is None else Metric(geometry.summed_metrics)
         self._lags = {w: lag for w, lag in _LAG_OF.items() if lag in start.arrays}
         others = {*_LAG_OF.values(), *_METRIC_OF.values(), "scales", "places"}
         self._moved = [name for name in start.arrays if name not in others]
@@ -498,9 +480,8 @@ def combined_votes(task: ExpertVote, state: dict[str, Any]) -> dict[str, Any]:
     lost = state["weighted"]
     state = {name: value for name, value in state.items() if name not in _NOT_SUMS}
     if "sleep_counts" in state:
-        lost = lost + state["sleep_counts"][0]
-        state["sleep_counts"] = state["sleep_counts"].copy()
-        state["sleep_counts"][2:6] = 0  # all models are awake
+        lost = lost + state["sleep_counts"][CHARGED]
+        state["sleep_counts"] = all_awake(state["sleep_counts"])
     if not task.hedge:
         return state | {"weights": np.full(len(lost), 1 / len(lost))}
     gap = max(float(state["gap"]), float(state["mixed"]) - lost.min())

@@ -14,7 +14,7 @@ from onmargin._core.text.names import Names
 from onmargin.errors import ExampleError
 from onmargin.learner import Totals
 from onmargin.models.expert_results import ExpertResults, ModelOutcome
-from onmargin.models.plan import Model
+from onmargin.models.plan import Model, Shape
 from onmargin.models.rules import Number
 from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import check_lengths, each, is_vector
@@ -305,9 +305,10 @@ class StreamLearner(StreamState):
         size : int
             The total over all models trained side by side.
         """
-        plan = self.plan()
+        plan = self._model.plan if self._begun else self.plan()
         if plan.ensemble is None:
-            return n_features**2 if plan.pairs else 0
+            one = plan.weights(Shape(1, self.features_.dtype, sparse=True), None, 1)
+            return one.size_beside_weights(n_features)
         experts = self._model.experts(plan) if self._begun else plan.ensemble.sparse
         return sum(expert.weights.size(n_features) for expert in experts if n_features <= expert.max_names)
 

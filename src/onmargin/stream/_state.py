@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from onmargin._core.steps.step import Step
 from onmargin._core.stream import StreamLoop
 from onmargin._core.text.names import Index, Names
 from onmargin._core.text.reader import Reader
@@ -55,7 +56,7 @@ class StreamState(ModelFace):
         if kernel is not None and (kernel == "precomputed" or self._loop_type is not StreamLoop):
             what = "kernel='precomputed'" if kernel == "precomputed" else "a kernel over a window of examples"
             raise ParameterError(f"{what} needs a matrix: use onmargin.{type(self).__name__}", ["kernel"])
-        if self.features_.dtype not in {str(dtype) for dtype in plan.dtypes}:
+        if self.features_.dtype not in {str(dtype) for dtype in plan.rows.dtypes}:
             raise ParameterError(
                 "these options need weights of double precision: features=RecordFeatures(dtype='float64')", ["features"]
             )
@@ -148,9 +149,8 @@ class StreamState(ModelFace):
         sparse, plan = self._names is not None or is_sparse(x), self.plan()
         entries = self._entries(x, plan) if table else 0
         self._start(x, Shape(n_features, self.features_.dtype, sparse, entries), plan)
-        first_step = self._model.plan.first_step
-        if first_step is not None:
-            self._learner.step = first_step(self._row(x))
+        if not isinstance(plan.step, Step):
+            self._learner.step = plan.step(self._row(x))
             self._loop = None
 
     def _row(self, x: Any) -> Any:
@@ -173,9 +173,9 @@ class StreamState(ModelFace):
 
     def _start(self, x: Any, shape: Shape, plan: Plan) -> None:
         """Begin an untrained model for examples like x."""
-        if plan.sized and isinstance(self._names, Names):
+        if plan.rows.sized and isinstance(self._names, Names):
             raise ParameterError(
-                f"{plan.sized} hash the names of features to a fixed number of places, such as "
+                f"{plan.rows.sized} hash the names of features to a fixed number of places, such as "
                 "features=RecordFeatures(n_features=2**18), or learn vectors",
                 ["features"],
             )
@@ -214,7 +214,7 @@ class StreamState(ModelFace):
                 loop.targets = self._model.labels.target_by_label()
                 loop.stretch = STRETCH
                 loop.n_threads = threads(self.features_.n_jobs)
-                loop.nonnegative = self._model.plan.nonnegative
+                loop.nonnegative = self._model.plan.rows.nonnegative
                 self._loop = self._loop or loop
         return self._loop
 

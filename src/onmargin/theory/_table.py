@@ -331,8 +331,8 @@ def parts_of(learner: Learner[Any]) -> Parts:
 
 def plan_parts(plan: Plan) -> Parts:
     """Return the parts that a plan makes for two classes, or for other targets, and two features."""
-    step = plan.step if plan.first_step is None else plan.first_step(np.ones((1, 2)))
-    return Parts(plan.task([0, 1]), step, plan.weights(Shape(2, plan.dtypes[0], False), None, 1))
+    step = plan.step if isinstance(plan.step, Step) else plan.step(np.ones((1, 2)))
+    return Parts(plan.task([0, 1]), step, plan.weights(Shape(2, plan.rows.dtypes[0], False), None, 1))
 
 
 def is_listed(parts: Parts) -> bool:

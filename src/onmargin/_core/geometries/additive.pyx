@@ -41,6 +41,10 @@ cdef class Additive(Geometry):
         self.w.W, self.w.columns, self.w.stride, self.w.gap = self.v, n_columns, self.n_scores, 1
         self.sum_anew()
 
+    @property
+    def cannot_mix(self):
+        return "the mean of weights in this geometry is not in the geometry"
+
     def settings(self):
         return {"n_features": self.n_features, "n_columns": self.n_columns, "threshold": self.threshold}
 
@@ -359,6 +363,13 @@ cdef class Entropic(Searching):
     def symmetric(self):
         return False
 
+    @property
+    def half(self):
+        raise ValueError(
+            "two classes have one vector of weights on the simplex, which cannot become three: name all classes with "
+            "classes= in the first call of partial_fit, or set balanced=True"
+        )
+
     def resized(self, Py_ssize_t n_features):
         raise ValueError(
             f"weights on the simplex start at 1 / n_features, so their number cannot change: they are for "
@@ -448,6 +459,10 @@ cdef class Balanced(Entropic):
     def symmetric(self):
         return True
 
+    @property
+    def half(self):
+        return 1.0  # it keeps the sign of the margin: weights are proportional to sinh(theta)
+
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
         cdef Py_ssize_t i
         cdef double unit = exp(-level)
@@ -494,6 +509,10 @@ cdef class PNorm(Searching):
         self.p = p
         self.range = pow(2, 800 / p)
         super().__init__(n_features, n_columns, threshold=threshold)
+
+    @property
+    def half(self):
+        return 2 ** (-2 / self.p)  # the link of (-h theta, h theta) is 2^(2/p) h times that of theta
 
     def settings(self):
         return {**super().settings(), "p": self.p}

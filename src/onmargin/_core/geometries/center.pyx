@@ -31,6 +31,10 @@ cdef class Center(Geometry):
     Rows are float64: a distance is the small difference of large numbers.
     """
 
+    @property
+    def guards(self):
+        return True
+
     def __init__(self, Py_ssize_t n_features, *, double height=0.0):
         self.n_features = whole(n_features, "n_features")
         self.n_columns = self.n_scores = 2

@@ -37,6 +37,14 @@ cdef class Diagonal(Euclidean):
         self.metric_intercept = np.full(n_columns, self.start)
         self.mb = <double*>address(self.metric_intercept, "d", n_columns, writable=True)
 
+    @property
+    def guards(self):
+        return True
+
+    @property
+    def summed_metrics(self):
+        return self.n_columns
+
     def by_feature(self):
         """Return the learned arrays per feature except the weights, by name; features are the last axis."""
         return {"metric": self.metric}
@@ -220,6 +228,10 @@ cdef class Confidence(Diagonal):
         self.start = 1
         self.forgetting = forgetting
         super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
+
+    @property
+    def summed_metrics(self):
+        return 0
 
     def settings(self):
         return {**super().settings(), "forgetting": self.forgetting}

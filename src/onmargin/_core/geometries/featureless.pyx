@@ -1,5 +1,7 @@
 """Rows without features."""
 
+import numpy as np
+
 from onmargin._core.geometries.geometry import float_type
 from onmargin._core.restore import whole
 
@@ -17,6 +19,13 @@ cdef class Featureless(Transformed):
 
     def __reduce__(self):
         return type(self), (self.inner, self.n_features, self.dtype.name)
+
+    @property
+    def level(self):
+        return True
+
+    def plain(self, weights, intercepts):
+        return np.zeros((len(weights), self.n_features), self.dtype), intercepts
 
     def alike(self, Geometry inner):
         """Return the same in front of another geometry."""

@@ -76,6 +76,10 @@ cdef class Ferns(Transformed):
     cdef void* work               # a sparse row laid out
     cdef bint single, any_met
 
+    @property
+    def linear(self):
+        return False
+
     def __init__(self, Geometry inner, Py_ssize_t n_features, Py_ssize_t n_tests, unsigned int seed=0):
         n_tests = whole(n_tests, "n_tests", 1, MOST_TESTS)
         if inner.n_features % (1 << n_tests):

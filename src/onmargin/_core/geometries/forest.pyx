@@ -189,6 +189,10 @@ cdef class Forest(Geometry):
         return 0.0
 
     @property
+    def linear(self):
+        return False
+
+    @property
     def forgot(self):
         """Whether some learned rows are not used any more."""
         return self.n_rows() < self.clock

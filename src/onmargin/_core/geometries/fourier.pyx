@@ -28,6 +28,10 @@ cdef class Fourier(Transformed):
     cdef void* shifts
     cdef double height
 
+    @property
+    def linear(self):
+        return False
+
     def __init__(self, Geometry inner, Py_ssize_t n_features, double gamma, unsigned int seed=0):
         if not 0 <= gamma < INFINITY:
             raise ValueError(f"gamma must be a finite number of at least 0; got {gamma}")

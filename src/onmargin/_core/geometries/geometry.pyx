@@ -78,6 +78,62 @@ cdef class Geometry:
         """Whether weights with all signs changed learn the other class in the same way."""
         return True
 
+    @property
+    def half(self):
+        """The factor of the column of two classes when it becomes two columns, which keeps the margin."""
+        return 0.5
+
+    @property
+    def guards(self):
+        """Whether rows need not be checked before they are scored: the scores of non-finite rows are not finite."""
+        return False
+
+    @property
+    def linear(self):
+        """Whether it has weights for the features of rows."""
+        return True
+
+    @property
+    def sparsifiable(self):
+        """Whether the weights can be stored in sparse form: they are sums of updates, most of them zero."""
+        return False
+
+    @property
+    def summed_metrics(self):
+        """The number of first columns whose metric grows by sums, the rest being variances; None without a metric."""
+        return None
+
+    @property
+    def separable(self):
+        """Whether `keep_members` can keep some of its models without the others."""
+        return False
+
+    @property
+    def cannot_mix(self):
+        """Why the mean of the weights of several shards is meaningless; empty if it is not."""
+        return f"no mix is defined for {type(self).__name__} weights"
+
+    def members(self, Py_ssize_t width):
+        """Return the places of the models in it: the first score and the first of `width` columns of each."""
+        return [(c, c) for c in range(0, self.n_columns, width)]
+
+    def keep_members(self, stays):
+        """Return the geometries of the kept models, given one flag per model; by default models stay together."""
+        return [self] if any(stays) else []
+
+    def recombine_members(self, Py_ssize_t width, mixing):
+        """Return geometries of the same models, each with combined columns."""
+        made = []
+        for first in range(0, self.n_columns, width):
+            spread = np.zeros((len(mixing), self.n_columns))
+            spread[:, first:first + width] = mixing
+            made.append(self.recombined(spread))
+        return made
+
+    def size_beside_weights(self, Py_ssize_t n_features):
+        """Return how many numbers it would keep besides the weights of this many features."""
+        return 0
+
     def leaves(self):
         """Return the geometries that are side by side in this one, or itself if it does not combine others."""
         return [self]
@@ -123,6 +179,10 @@ cdef class Geometry:
 
 cdef class Columns(Geometry):
     """Base of geometries with one row per round and one score per column: directions are multiples of the row."""
+
+    @property
+    def sparsifiable(self):
+        return True
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
@@ -204,6 +264,14 @@ cdef class Euclidean(Columns):
             self.l, self.lag = self.place(memory), self.view(memory)
             self.lag_intercept = zeros(n_columns)
             self.lb = <double*>address(self.lag_intercept, "d", n_columns, writable=True)
+
+    @property
+    def guards(self):
+        return self.plain
+
+    @property
+    def cannot_mix(self):
+        return ""
 
     cdef Py_ssize_t count_vectors(self):
         return self.n_columns

@@ -78,6 +78,10 @@ cdef class Expansion(Columns):
     The intercept is a constant coordinate as for plain weights: bias^2 is a part of the kernel. Averaging likewise.
     """
 
+    @property
+    def sparsifiable(self):
+        return False
+
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, double bias=0.0, Py_ssize_t average=0):
         self.n_features = whole(n_features, "n_features", most=2**31 - 1)  # no array has this length
         self.n_columns = self.width = whole(n_columns, "n_columns", least=1)

@@ -25,6 +25,10 @@ cdef class LinkedCenter(Center):
     cdef double* t
     cdef double* v
 
+    @property
+    def guards(self):
+        return False
+
     def __init__(self, Py_ssize_t n_features):
         super().__init__(n_features)
         self.theta, self.apart = zeros(n_features), zeros(n_features)

@@ -100,6 +100,10 @@ cdef class Neighbors(Geometry):
         return 0.0
 
     @property
+    def linear(self):
+        return False
+
+    @property
     def forgot(self):
         """Whether some learned rows are not kept any more."""
         return self.clock > KEPT

@@ -93,6 +93,17 @@ cdef class Ridge(Euclidean):
         self.n_spare = max(self.n_spare, 2 * self.stride)
 
     @property
+    def sparsifiable(self):
+        return False
+
+    @property
+    def cannot_mix(self):
+        return "with forgetting the order of rows counts. Set forgetting=0" if self.forgetting else ""
+
+    def size_beside_weights(self, Py_ssize_t n_features):
+        return n_features**2
+
+    @property
     def forecast(self):
         """Whether scores are those of the forecaster, which includes x."""
         return self.forecasts

@@ -19,6 +19,19 @@ cdef class Transformed(Geometry):
         """The value of the intercept coordinate of the changed rows."""
         return self.inner.bias
 
+    @property
+    def level(self):
+        """Whether changed rows have no features left."""
+        return False
+
+    def filling(self):
+        """Return the values of missing features of the incoming rows; None if they are zero."""
+        return None
+
+    def plain(self, weights, intercepts):
+        """Return weights and intercepts for the incoming rows, given those for the changed rows."""
+        return weights, intercepts
+
     def alike(self, Geometry inner):
         """Return the same transformation in front of another geometry."""
         return type(self)(inner)

@@ -72,6 +72,10 @@ cdef class Thresholds(Euclidean):
 cdef class Blocks(Euclidean):
     """A trial of several rows, one score each: s_j = <w, x_j>."""
 
+    @property
+    def cannot_mix(self):
+        return "no mix is defined for weights of trials"
+
     cdef void scores(self, Round* r) noexcept nogil:
         cdef Py_ssize_t j
         for j in range(r.n_rows):

@@ -196,6 +196,12 @@ cdef class WithAverage(Geometry):
         """The value of the intercept coordinate."""
         return self.inner.bias
 
+    def members(self, Py_ssize_t width):
+        return [(0, 0), (self.inner.n_scores, width)]
+
+    def recombine_members(self, Py_ssize_t width, mixing):
+        return [self.recombined(mixing)]
+
     def mean(self):
         """Return the weights (columns by features) and intercepts, followed by their averages."""
         weights, intercept = self.inner.mean()

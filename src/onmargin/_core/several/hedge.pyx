@@ -42,6 +42,18 @@ cdef inline double fall(double eta, double loss) noexcept nogil:
     return 0 if loss <= 0 else expm1(-eta * loss)
 
 
+# The rows of `sleep_counts`: what each model was charged, and for how many rounds; its loss when it fell asleep, the
+# rounds behind the vote and since the last change, whether it sleeps, and the rounds so far.
+CHARGED, SLEPT, BEFORE, SINCE, BEHIND, ASLEEP, ROUNDS = range(7)
+
+
+def all_awake(sleep_counts):
+    """Return a copy in which all models are awake."""
+    awake = sleep_counts.copy()
+    awake[BEFORE:ROUNDS] = 0
+    return awake
+
+
 cdef class Hedge:
     """The outcomes of n models so far, and with `voting` the weight of each vote by AdaHedge ([ADAHEDGE]).
 
@@ -142,7 +154,7 @@ cdef class Hedge:
 
     def losses(self):
         """The total loss of each model so far, with the weights of the examples, including charges."""
-        return self.owners[1][4, :self.n] + self.sleep_counts[0]
+        return self.owners[1][4, :self.n] + self.sleep_counts[CHARGED]
 
     def state(self):
         """Return outcomes, weighted losses and weights of the models, gap, mixed loss, and the state of sleep."""
@@ -151,8 +163,8 @@ cdef class Hedge:
             "outcomes": outcomes, "weights": self.owners[1][0, :self.n], "gap": self.gap, "mixed": self.mixed,
             "weighted": self.owners[1][4, :self.n], "heaviest": self.heaviest, "shares": self.shares,
         }
-        if self.groups is not None or sleep_counts[1].any():
-            sleep_counts[5], sleep_counts[6] = self.sleeping, self.rounds
+        if self.groups is not None or sleep_counts[SLEPT].any():
+            sleep_counts[ASLEEP], sleep_counts[ROUNDS] = self.sleeping, self.rounds
             state["sleep_counts"], state["trend"] = sleep_counts, self.owners[4]
         return state
 
@@ -173,10 +185,10 @@ cdef class Hedge:
             fill(self.owners[4], state, "trend")
             self.owners[4][3] = max(self.owners[4][3], 0)
         if self.groups is None:
-            sleep_counts[2:6] = 0
-        self.owners[3][:self.n] = sleep_counts[5] <= 0
+            sleep_counts[BEFORE:ROUNDS] = 0
+        self.owners[3][:self.n] = sleep_counts[ASLEEP] <= 0
         self.sleepers = self.sleeping.sum()
-        self.rounds = sleep_counts[6, 0]
+        self.rounds = sleep_counts[ROUNDS, 0]
         self.add_up()
         self.leader = votes.least(self.L, self.padded)
         if self.sleep.awake[self.leader] == 0:

@@ -98,6 +98,27 @@ cdef class PackedColumns(Diagonal):
             self.moves.growth[c] = 1 + self.forgetting[c - roots] if self.kinds[c] is Confidence else 1
 
     @property
+    def guards(self):
+        return False
+
+    @property
+    def separable(self):
+        return True
+
+    @property
+    def summed_metrics(self):
+        return self.descents + self.adaptive + self.normalized
+
+    def members(self, Py_ssize_t width):
+        return [(c, c) for c in self.order]
+
+    def keep_members(self, stays):
+        return [self.alone(c) for c, stay in zip(self.order, stays, strict=True) if stay]
+
+    def recombine_members(self, Py_ssize_t width, mixing):
+        return [self.alone(c).recombined(mixing) for c in self.order]
+
+    @property
     def sleeps_by_model(self):
         """Whether models may sleep one by one."""
         return not self.sparse
