@@ -213,7 +213,7 @@ class Learner(Part, Generic[SomeGeometry]):
     def recombine(self, mixing: NDArray[np.float64]) -> None:
         """Replace the columns by combinations: the new column c is the sum over k of mixing[c, k] times column k."""
         geometry: Any = self.geometry
-        self.geometry = geometry.recombined(mixing)
+        self.geometry = geometry.recombine(mixing)
 
     @property
     def plain(self) -> bool:

@@ -21,6 +21,7 @@ from tests.structures import Chains
 
 random = np.random.default_rng(0)
 X = random.standard_normal((60, 4))
+THIRDS = X[:, :3].argmax(axis=1)
 y = (X @ np.array([1.0, -1, 0.5, 0]) > 0).astype(int)
 three = random.integers(0, 3, 60)
 
@@ -639,3 +640,12 @@ def test_values_of_parts_count_and_not_options():
     assert (other.theorem, other.bound) == (own.theorem, pytest.approx(own.bound))
     with pytest.raises(NoTheorem, match="or their values"):
         certify(with_part("step", PassiveAggressiveClassifier, lambda step: Projection(1.0, 2.0))(), X, y)
+
+
+@pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, onmargin.Perceptron, onmargin.PNormPerceptron])
+def test_a_third_class_that_appeared_late_is_a_condition(kind):
+    """Two classes have one column, which a third class splits: no theorem covers the rounds before and after."""
+    late, named = kind().partial_fit(X, THIRDS), kind().partial_fit(X, THIRDS, classes=range(3))
+    unmet = [condition for condition in certify(late, X, THIRDS).conditions if not condition.met]
+    assert any("pass classes= in the first call" in condition.measured for condition in unmet)
+    assert all("classes=" not in condition.measured for condition in certify(named, X, THIRDS).conditions)

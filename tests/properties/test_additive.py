@@ -203,7 +203,7 @@ def test_cached_slopes_are_the_link_of_theta(stream, setting, container):
     assume(np.isfinite(learner.geometry.theta).all())
     expected = linked(learner, setting.kind)
     np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
-    fresh = learner.geometry.recombined(np.eye(stream.columns)).weights()
+    fresh = learner.geometry.recombine(np.eye(stream.columns)).weights()
     np.testing.assert_allclose(weights, fresh, rtol=1e-9, atol=1e-12 * np.abs(fresh).max())
     if setting.kind == "entropic":
         assert weights.sum() == pytest.approx(1, abs=1e-12)

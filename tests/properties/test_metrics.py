@@ -204,16 +204,16 @@ def test_gain_of_adaptive_steps_is_bounded(stream, C, data):
 def test_columns_and_features_keep_their_metric(rule, stream, geometry):
     """The metric is kept when columns are added, a new one first, and when features are added or removed."""
     learned = RULES[rule].learned(stream, **geometry).geometry
-    wider = learned.recombined(np.eye(stream.columns + 1, stream.columns, k=-1))
+    wider = learned.recombine(np.eye(stream.columns + 1, stream.columns, k=-1))
     assert_array_equal(wider.metric[1:], learned.metric)
     assert_array_equal(wider.metric_intercept[1:], learned.metric_intercept)
     assert (wider.metric[0] == learned.start).all()
-    longer = learned.resized(stream.X.shape[1] + 2)
+    longer = learned.resize(stream.X.shape[1] + 2)
     assert (longer.metric[:, -2:] == learned.start).all()
-    for other in wider, longer.resized(stream.X.shape[1]):
+    for other in wider, longer.resize(stream.X.shape[1]):
         for name in {*learned.by_feature(), *learned.others()} - {"metric", "metric_intercept"}:
             assert_array_equal(getattr(other, name), getattr(learned, name))
-    assert_array_equal(longer.resized(stream.X.shape[1]).metric, learned.metric)
+    assert_array_equal(longer.resize(stream.X.shape[1]).metric, learned.metric)
 
 
 @pytest.mark.parametrize("rule", VARIANCES)

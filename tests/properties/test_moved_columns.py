@@ -34,7 +34,7 @@ def test_a_new_column_leaves_the_others_as_they_are(kind, sparse):
     state = {name: rng.random(array.shape) for name, array in geometry.arrays().items()}
     geometry.__setstate__({"clock": 1, **state})
     places = [0, 1, 3, 4]
-    grown = geometry.recombined(np.eye(5)[:, places])
+    grown = geometry.recombine(np.eye(5)[:, places])
     for name, array in grown.arrays().items():
         np.testing.assert_array_equal(array[places], state[name])
         np.testing.assert_array_equal(array[2], kind(5, 1, np.float64, bias=1.0).arrays()[name][0])

@@ -57,7 +57,7 @@ def test_new_features_and_copies_change_nothing():
     whole.learn(as_rows(X), y)
     parts.learn(as_rows(np.ascontiguousarray(X[:40, :4])), y[:40])
     parts = pickle.loads(pickle.dumps(parts))
-    parts.geometry = parts.geometry.resized(5)
+    parts.geometry = parts.geometry.resize(5)
     parts.geometry = parts.geometry.alike(parts.geometry.inner)
     parts.learn(as_rows(X[40:]), y[40:])
     assert_array_equal(whole.geometry.inner.weights, parts.geometry.inner.weights)

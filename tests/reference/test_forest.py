@@ -89,7 +89,7 @@ def test_new_features_and_copies_go_on_as_before():
     whole.learn(as_rows(rows), SIGNS[:100])
     parts.learn(as_rows(np.ascontiguousarray(rows[:50, :3])), SIGNS[:50])
     parts = pickle.loads(pickle.dumps(parts))
-    parts.geometry = parts.geometry.resized(4)
+    parts.geometry = parts.geometry.resize(4)
     parts.learn(as_rows(rows[50:]), SIGNS[50:100])
     assert_array_equal(whole.scores(as_rows(X)), pickle.loads(pickle.dumps(parts)).scores(as_rows(X)))
 
@@ -100,7 +100,7 @@ def test_features_that_are_left_out_are_zero():
     rows = X[:100].copy()
     rows[:, 1:] = 0
     wanted = model.scores(as_rows(rows))
-    model.geometry = model.geometry.resized(1)
+    model.geometry = model.geometry.resize(1)
     assert_array_equal(model.scores(as_rows(np.ascontiguousarray(rows[:, :1]))), wanted)
 
 

@@ -61,7 +61,7 @@ def test_new_features_and_copies_go_on_as_before():
     whole.learn(as_rows(rows), SIGNS[:100])
     parts.learn(as_rows(np.ascontiguousarray(rows[:50, :3])), SIGNS[:50])
     parts = pickle.loads(pickle.dumps(parts))
-    parts.geometry = parts.geometry.resized(4)
+    parts.geometry = parts.geometry.resize(4)
     parts.learn(as_rows(rows[50:]), SIGNS[50:100])
     assert_array_equal(whole.scores(as_rows(X)), pickle.loads(pickle.dumps(parts)).scores(as_rows(X)))
 

@@ -92,7 +92,7 @@ def test_other_numbers_of_features(n_features):
     learner = Learner(Regression(0.0), Residual(), Ridge(stream.X.shape[1], 1, np.float64, bias=0.3, alpha=2.0))
     learner.learn(as_rows(stream.X), stream.y)
     before = learner.geometry.full()
-    other = learner.geometry.resized(n_features)
+    other = learner.geometry.resize(n_features)
     known = slice(shared + 1)
     assert_allclose(other.full()[known, known], before[known, known])
     if n_features > shared:
@@ -158,7 +158,7 @@ def test_new_features_do_not_change_the_frequencies_of_others():
     inner = Euclidean(16, 16, np.float64)
     inner.weights[...] = np.eye(16)
     few = Learner(Regression(0.0), Residual(), Fourier(inner, 3, 0.4, 7))
-    many = Learner(Regression(0.0), Residual(), few.geometry.resized(8))
+    many = Learner(Regression(0.0), Residual(), few.geometry.resize(8))
     wide = np.ascontiguousarray(np.hstack([X, np.zeros((10, 5))]))
     np.testing.assert_array_equal(few.scores(as_rows(X)), many.scores(as_rows(wide)))
 

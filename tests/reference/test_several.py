@@ -349,8 +349,8 @@ def test_packed_experts_learn_as_separate_ones(form, seed, monkeypatch):
     apart, together = AutoClassifier(experts="linear"), AutoClassifier(experts="linear")
     for part in (slice(0, 30), slice(30, 60), slice(60, 90)):
         with monkeypatch.context() as patched:
-            patched.setattr(ensemble, "packed_columns", list)
-            patched.setattr(experts, "packed_columns", list)
+            patched.setattr(ensemble, "pack_columns", list)
+            patched.setattr(experts, "pack_columns", list)
             apart.partial_fit(form(X[part]), y[part])
         together.partial_fit(form(X[part]), y[part])
         together = pickle.loads(pickle.dumps(together))
@@ -364,8 +364,8 @@ def test_packed_experts_sleep_one_by_one(monkeypatch):
     X = rng.normal(size=(2500, 5))
     y = (X[:, 0] + 0.3 * rng.normal(size=len(X)) > 0).astype(int)
     together = AutoClassifier(experts="linear").partial_fit(X, y).experts_
-    monkeypatch.setattr(ensemble, "packed_columns", list)
-    monkeypatch.setattr(experts, "packed_columns", list)
+    monkeypatch.setattr(ensemble, "pack_columns", list)
+    monkeypatch.setattr(experts, "pack_columns", list)
     apart = AutoClassifier(experts="linear").partial_fit(X, y).experts_
     assert 0 < np.count_nonzero(apart.slept) < len(apart.slept)
     np.testing.assert_array_equal(apart.slept, together.slept)

@@ -154,7 +154,7 @@ def test_late_features_count_as_zero_before():
     X[:50, -1] = 0
     whole, growing = learner(X.shape[1]), learner(X.shape[1] - 1)
     growing.learn(as_rows(np.ascontiguousarray(X[:50, :-1])), y[:50])
-    growing.geometry = pickle.loads(pickle.dumps(growing.geometry)).resized(X.shape[1])
+    growing.geometry = pickle.loads(pickle.dumps(growing.geometry)).resize(X.shape[1])
     whole.learn(as_rows(X[:50]), y[:50])
     for model in (whole, growing):
         model.learn(as_rows(X[50:]), y[50:])

@@ -249,7 +249,7 @@ class ChainLearner(Classes, Estimator, TaggerOptions):
             if background is not None:
                 background.close()
         if self._learner.geometry.n_features > 2 * len(names):
-            self._learner.geometry = self._learner.geometry.resized(len(names))
+            self._learner.geometry = self._learner.geometry.resize(len(names))
         return len(names)
 
     def _learn_in_order(

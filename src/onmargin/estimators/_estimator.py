@@ -198,7 +198,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
                 f"there are weights for {n_features} features, and n_features_in_ is {self.n_features_in_}"
             )
 
-    def _planned(self) -> tuple[Plan, tuple[Any, ...] | None]:
+    def _make_plan(self) -> tuple[Plan, tuple[Any, ...] | None]:
         """Check the parameters; return their plan, and their values if these cannot change in place.
 
         If no parameter has changed, it is the plan of the last call.
@@ -217,7 +217,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
     @contextmanager
     def _fitting(self) -> Iterator[Plan]:
         """Check the parameters and yield their plan, for passes over data; if anything raises, nothing changes."""
-        plan, values = self._planned()
+        plan, values = self._make_plan()
         with Transaction(self) as transaction:
             self._mark_growth(transaction)
             yield plan
@@ -231,7 +231,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
 
         No error is raised once rounds run. An interrupt may come between two stretches, and keeps the rounds before it.
         """
-        plan, values = self._planned()
+        plan, values = self._make_plan()
         with Transaction(self, drops_rounds=False) as transaction:
             before = self._n_rounds()
             if self._begun and self._learner.forks:

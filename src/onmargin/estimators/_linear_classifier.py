@@ -67,7 +67,7 @@ class LinearClassifier(Classes, LinearEstimator):
         self._fitted()
         return self._model.labels.counts
 
-    def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
+    def _weigh(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
         """Return example weights times class weights, "balanced" ones by the given rule; also count the classes."""
         labels = self._model.labels
         self._model.labels = labels.counted(codes if weight is None else codes[weight > 0])
@@ -127,7 +127,7 @@ class LinearClassifier(Classes, LinearEstimator):
             self._model.set_task()
             self._start_from(coef_init, intercept_init)
             codes = self._model.labels.codes(y)
-            weight = self._weighted(codes, weight, balanced)
+            weight = self._weigh(codes, weight, balanced)
             if weight is not None and not weight.any():
                 raise ValueError("class_weight and sample_weight leave nothing to learn: every example weighs 0")
             self._fit(
@@ -213,7 +213,7 @@ class LinearClassifier(Classes, LinearEstimator):
                     part, learner = slice(first_row, min(first_row + pace, stop)), self._model.learner
                     labels = self._model.labels
                     codes = labels.codes(y[part])
-                    weighted = self._weighted(codes, None if weight is None else weight[part], balanced_so_far)
+                    weighted = self._weigh(codes, None if weight is None else weight[part], balanced_so_far)
                     piece, target = rows.part(part.start, part.stop), labels.targets(codes)
                     if guarded:
                         learner.learn_unchecked(piece, target)

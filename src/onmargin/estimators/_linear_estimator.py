@@ -195,7 +195,7 @@ class LinearEstimator(Estimator):
                     for name, array in geometry.by_feature().items()
                 }
             self._sparse_coef = sparse.csr_matrix(self._shown(geometry.mean()[0]))
-            self._learner.geometry = geometry.resized(0)
+            self._learner.geometry = geometry.resize(0)
         return self
 
     def densify(self) -> Self:
@@ -208,7 +208,7 @@ class LinearEstimator(Estimator):
         """
         check_is_fitted(self)
         if self._sparse_coef is not None:
-            geometry = self._learner.geometry.resized(self.n_features_in_)
+            geometry = self._learner.geometry.resize(self.n_features_in_)
             coef, intercept = self._sparse_coef.toarray(), self.intercept_
             self._learner.geometry, self._sparse_coef = geometry, None
             self._start_from(coef, intercept)

@@ -16,7 +16,7 @@ from onmargin._checks import check_classes, check_labels, check_sparse
 from onmargin._parts import Part
 from onmargin.learner import Offsets
 from onmargin.models.label_sets import LabelSets
-from onmargin.models.labels import check_sorted, checked_codes
+from onmargin.models.labels import check_codes, check_sorted
 from onmargin.models.phi import Changing, Foresee, Phi, Portion, TransformerPhi, known_before
 
 
@@ -73,7 +73,7 @@ class Given(Part):
         check_labels(y.labels, self.classes)
         owners = y.owners()
         remedy = "Name the classes of X, in their order, with classes= in the first call."
-        codes = checked_codes(y.labels, self.classes, live[owners], remedy=remedy)
+        codes = check_codes(y.labels, self.classes, live[owners], remedy=remedy)
         return codes[np.lexsort((codes, owners))]
 
     def read(self, X: Any) -> Any:
@@ -134,12 +134,12 @@ class Called(Part):
                 rows.append(self._rows(x, known))
             codes.append(np.searchsorted(known, labels) if alive else np.zeros(len(labels), np.intp))
             ends.append(ends[-1] + (len(known) if alive else 0))
-        matrix = self._stacked(rows)
+        matrix = self._stack(rows)
         self.classes = known
         return iter([(matrix, np.array(ends, dtype=np.intp), np.concatenate(codes).astype(np.intp))])
 
     def read(self, X: Any) -> Any:
-        return self._stacked([self._rows(x, self.classes) for x in _examples(X)])
+        return self._stack([self._rows(x, self.classes) for x in _examples(X)])
 
     def _rows(self, x: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
         rows = [np.asarray(self.phi(x, label), dtype=np.float64) for label in classes.tolist()]
@@ -148,7 +148,7 @@ class Called(Part):
             raise ValueError(f"phi must give a vector, of one length for all classes; got shapes {shapes}")
         return np.array(rows)
 
-    def _stacked(self, rows: list[NDArray[np.float64]]) -> Any:
+    def _stack(self, rows: list[NDArray[np.float64]]) -> Any:
         if len({row.shape[1] for row in rows}) != 1:
             raise ValueError(f"phi must give vectors of one length; got {sorted({row.shape[1] for row in rows})}")
         return _matrix(np.concatenate(rows), "phi")

@@ -182,7 +182,7 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
             self._model.set_task()
             self._last_group = None if ids is None else plain(ids[-1])
-            target, targets = self._priced(target, ends, prices)
+            target, targets = self._price(target, ends, prices)
             self._run_passes(rows, target, weight, trials=ends, targets=targets)
         return self
 
@@ -246,7 +246,7 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
             self._check_known(labels)
             self._check_group(ids)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
-            target, targets = self._priced(target, ends, prices)
+            target, targets = self._price(target, ends, prices)
             self._model.set_task()
             self.n_iter_ = 1
             for start, stop in self._learner.stretches(rows, 0, len(ends) - 1, ends):
@@ -332,7 +332,7 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
         signs = np.where(y == self.classes_[1], 1.0, -1.0)
         return signs if numbers is None else signs * numbers
 
-    def _priced(self, target: Vector, ends: Offsets, prices: ArrayLike | None) -> tuple[Vector, Offsets]:
+    def _price(self, target: Vector, ends: Offsets, prices: ArrayLike | None) -> tuple[Vector, Offsets]:
         joined, targets = with_prices(target, ends, prices)
         if prices is not None and (self.update == "simperc" or self.geometry == "entropic") and not np.all(prices):
             raise ValueError(

@@ -129,7 +129,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
             self._phi = deepcopy(self._phi) if warm else as_phi(self.phi)
             sets = _read_targets(X, y)
             parts, weight = self._read(X, sets, classes, sample_weight)
-            rows, ends, codes = _joined(list(parts))
+            rows, ends, codes = _join_packed(list(parts))
             if warm:
                 self._model.use_plan(self._plan_for(sets, plan))
             else:
@@ -325,7 +325,7 @@ def _read_targets(X: Any, y: Any) -> LabelSets:
     return sets
 
 
-def _joined(parts: list[Portion]) -> Portion:
+def _join_packed(parts: list[Portion]) -> Portion:
     """Join parts of the data."""
     if len(parts) == 1:
         return parts[0]

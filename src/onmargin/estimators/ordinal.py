@@ -14,7 +14,7 @@ from onmargin.estimators._fitted_attributes import Classes
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.learner import Vector
 from onmargin.models.described import described
-from onmargin.models.labels import checked_codes
+from onmargin.models.labels import check_codes
 from onmargin.models.ordinal import OrdinalRegressorOptions
 from onmargin.models.plan import Plan
 
@@ -228,4 +228,4 @@ class OrdinalRegressor(Classes, LinearEstimator, OrdinalRegressorOptions):
     def _codes(self, y: NDArray[Any], weight: Vector | None = None) -> Vector:
         """Return the ranks as numbers from 0; arbitrary for an example of weight 0."""
         remedy = "Name all ranks, from low to high, with classes= in the first call of partial_fit."
-        return checked_codes(y, self.classes_, weight, remedy=remedy).astype(np.float64)
+        return check_codes(y, self.classes_, weight, remedy=remedy).astype(np.float64)

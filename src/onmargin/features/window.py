@@ -67,9 +67,9 @@ class WindowFeatures:
             listed = isinstance(value, tuple | list) and all(isinstance(part, str) for part in value)
             if not listed and (name, value) != ("templates", None):
                 raise TypeError(f"{name} must be a tuple of strings; got {value!r:.80}")
-        self._compiled()
+        self._compile_templates()
 
-    def _compiled(self) -> "_Templates":
+    def _compile_templates(self) -> "_Templates":
         return _compile(tuple(self.columns), self.all_templates)
 
     @property
@@ -121,7 +121,7 @@ class WindowFeatures:
             if len(fields) < n or not all(isinstance(field, str) for field in fields[:n]):
                 raise ValueError(f"token {i} must have the columns {list(self.columns)}, got {token!r:.80}")
             tokens.append(fields)
-        return TokenFeatures(self._compiled()(tokens))
+        return TokenFeatures(self._compile_templates()(tokens))
 
 
 class _Templates:

@@ -25,7 +25,7 @@ class DataError(ValueError):
 
 
 @contextmanager
-def _expecting(path: Path, what: str) -> Iterator[None]:
+def _expect(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, ValueError, KeyError, BadZipFile, zlib.error) as error:
@@ -35,13 +35,13 @@ def _expecting(path: Path, what: str) -> Iterator[None]:
 def usps(folder: Path) -> Digits:
     """Read USPS: 7,291 digits of 16 x 16 pixels, from the arrays X_train and y_train."""
     path = folder / USPS[0]
-    with _expecting(path, "the arrays X_train and y_train"), np.load(path) as arrays:
+    with _expect(path, "the arrays X_train and y_train"), np.load(path) as arrays:
         return standardized(arrays["X_train"]), arrays["y_train"].astype(np.intp)
 
 
 def mnist(folder: Path) -> Digits:
     """Read MNIST: 60,000 digits of 28 x 28 pixels, in the IDX format."""
-    with _expecting(folder / "mnist", "images and labels in the IDX format, compressed"):
+    with _expect(folder / "mnist", "images and labels in the IDX format, compressed"):
         images, labels = (np.frombuffer(gzip.decompress((folder / name).read_bytes()), np.uint8) for name in MNIST)
         X, y = images[16:].reshape(-1, 784), labels[8:].astype(np.intp)
         if len(X) != len(y):
@@ -63,7 +63,7 @@ def messages(folder: Path, user: str) -> tuple[list[str], NDArray[np.str_]]:
     path = folder / f"enron_foldering/{user}.jsonl.gz"
     fields = "from", "to", "cc", "subject", "body"
     what = f"a message a line in JSON, with {', '.join(fields)} and folder"
-    with _expecting(path, what), gzip.open(path, "rt", encoding="utf-8") as lines:
+    with _expect(path, what), gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             message = json.loads(line)
             texts.append(" ".join(str(message[field] or "") for field in fields))

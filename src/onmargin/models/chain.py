@@ -218,13 +218,13 @@ class Chain:
         left = [label for label in labels.known if label not in dropped]
         if left:
             places = [labels.code_of(label) for label in left]
-            self.model.learner.geometry = self.geometry.recombined(np.eye(len(labels))[places])
+            self.model.learner.geometry = self.geometry.recombine(np.eye(len(labels))[places])
         self.model.labels = Labels(np.array(left))
 
     def make_room(self, n_features: int) -> None:
         """Grow the weights to this many features, with some room for more."""
         if n_features > self.geometry.n_features:
-            self.model.learner.geometry = self.geometry.resized(max(n_features, 2 * self.geometry.n_features))
+            self.model.learner.geometry = self.geometry.resize(max(n_features, 2 * self.geometry.n_features))
 
     def paths(self, rows: Rows, ends: Offsets) -> NDArray[np.int32]:
         """Return the best labels of all tokens."""

@@ -182,7 +182,7 @@ class KeptExamples(Part):
         first = 0 if window is None else max(len(self.target) - window + 1, 0)
         return KeptExamples(*(part[first:] for part in self)) if first else self
 
-    def recombined(self, mixing: NDArray[np.float64]) -> KeptExamples:
+    def recombine(self, mixing: NDArray[np.float64]) -> KeptExamples:
         """Return the examples for columns that are combinations of those there were, so that sums stay what they are.
 
         The one variable of an example of two classes becomes that of the other class as its rival. It stays if the two
@@ -240,7 +240,7 @@ class Sight:
         """Append new examples, which have no variables yet, to the kept ones."""
         old = KeptExamples(*(part[:0] for part in new)) if kept is None else kept.last(window)
         now, n_columns = len(old.target), old.alpha.shape[1]
-        X = _joined(old.X, new.X)
+        X = _join_packed(old.X, new.X)
         rows = as_rows(X)
         size = rows.n_rows if window is None else window
         held = min(size, rows.n_rows)
@@ -272,7 +272,7 @@ def selected(X: Rows, y: Vector, weight: Vector | None, order: Offsets | None, n
     return KeptExamples(matrix, y, weight, nothing, nothing, chosen)
 
 
-def _joined(old: Any, new: Any) -> Any:
+def _join_packed(old: Any, new: Any) -> Any:
     """Return rows one after the other, in the form of the new; a row of fewer features has zeros for the others."""
     if old.shape[0] == 0:
         return new
@@ -327,7 +327,7 @@ class WindowLearner(Learner[Any]):
         kept = self.kept
         super().recombine(mixing)
         if kept is not None:
-            self._kept = kept.recombined(mixing)
+            self._kept = kept.recombine(mixing)
 
     def learn(
         self,
@@ -357,10 +357,10 @@ class WindowLearner(Learner[Any]):
         self.learn_by(windowed, sight.rows, target, weight, places, interruptible=interruptible)
 
     def _effort(self) -> int:
-        return sweeping(self._kept, self.step)
+        return sweep_window(self._kept, self.step)
 
 
-def sweeping(kept: KeptExamples | None, step: Any) -> int:
+def sweep_window(kept: KeptExamples | None, step: Any) -> int:
     """Return how often a round goes through as many numbers as its row has: a few sweeps through the window."""
     return 2 * max(0 if kept is None else len(kept.target), min(step.window or 64, 64))
 

@@ -69,7 +69,7 @@ def side_by_side(
     for several of them at once, and a non-zero costs one trip to memory for all.
     """
     if n_columns == 1:
-        found = packed_columns([make(kind, 1) for kind in kinds])
+        found = pack_columns([make(kind, 1) for kind in kinds])
         if len(found) < len(kinds):
             return joined(found)
     most = MAX_COLUMNS if n_columns == 1 and sparse else 1
@@ -82,7 +82,7 @@ def side_by_side(
     return joined(made)
 
 
-def packed_columns(columns: Sequence[Geometry]) -> list[Geometry]:
+def pack_columns(columns: Sequence[Geometry]) -> list[Geometry]:
     """Return geometries of one column each, consecutive ones packed into one where possible."""
     made: list[Geometry] = []
     for fits, some in groupby(columns, PackedColumns.fits):
@@ -153,15 +153,15 @@ def _groups(found: Sequence[Member]) -> list[int]:
     return list(map(names.index, names))
 
 
-def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> Geometry:
+def recombine_models(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> Geometry:
     """Return the same models with combined columns."""
     made: list[Geometry] = []
     for leaf in geometry.leaves():
         if isinstance(leaf, Transformed):
-            made.append(leaf.alike(recombined(leaf.inner, width, mixing)))
+            made.append(leaf.alike(recombine_models(leaf.inner, width, mixing)))
         else:
             made += leaf.recombine_members(width, mixing)
-    return _joined(made, len(mixing))
+    return _join_packed(made, len(mixing))
 
 
 def combination(
@@ -222,7 +222,7 @@ def keep_best(learner: Learner[Any], keep: int) -> list[int]:
 def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
     """Keep some models, and return which. A geometry keeps all of its models or none, unless its columns are packed."""
     task = cast("ExpertVote", learner.task)
-    geometry = _joined(_chosen(learner.geometry, task.width, iter(stays)), task.width)
+    geometry = _join_packed(_chosen(learner.geometry, task.width, iter(stays)), task.width)
     kept = [m for m, stay in enumerate(stays) if stay]
     found, settings = find_members(geometry, task.width), task.settings()
     left = ExpertVote(
@@ -256,10 +256,10 @@ def _weights(task: ExpertVote, kept: list[int]) -> NDArray[np.float64]:
     return shares
 
 
-def _joined(geometries: list[Geometry], width: int) -> Geometry:
+def _join_packed(geometries: list[Geometry], width: int) -> Geometry:
     if len(geometries) == 1:
         return geometries[0]
-    return joined(packed_columns(geometries) if width == 1 else geometries)
+    return joined(pack_columns(geometries) if width == 1 else geometries)
 
 
 def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
@@ -268,7 +268,7 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
     for leaf in geometry.leaves():
         if isinstance(leaf, Transformed):
             if inner := _chosen(leaf.inner, width, stays):
-                made.append(leaf.alike(_joined(inner, width)))
+                made.append(leaf.alike(_join_packed(inner, width)))
         else:
             made += leaf.keep_members([next(stays) for _ in leaf.members(width)])
     return made

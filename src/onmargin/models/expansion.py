@@ -34,7 +34,7 @@ POLICIES: dict[str, type[Budgeted]] = {
 }
 
 
-def resolved(gamma: float | str, X: Any) -> float:
+def resolve_gamma(gamma: float | str, X: Any) -> float:
     """Return gamma as a number: "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features."""
     if not isinstance(gamma, str):
         return float(gamma)
@@ -75,7 +75,7 @@ def kernel_learner(
         if callable(options.kernel):
             kernel: Kernel | None = Custom(options.kernel)
         else:
-            number = resolved(options.gamma, X)
+            number = resolve_gamma(options.gamma, X)
             kernel = KERNELS[str(options.kernel)](number, float(options.coef0), int(options.degree))
         return kind(Task(), step, geometry, kernel, Supports(X[:, :0] if kernel is None else X))
 

@@ -159,7 +159,7 @@ def outcomes(task: ExpertVote, names: Sequence[str]) -> list[ModelOutcome]:
     return list(map(ModelOutcome, names, task.losses().tolist(), votes, leads))
 
 
-def leading_linear(task: ExpertVote, geometry: Geometry) -> Member:
+def find_leading_linear(task: ExpertVote, geometry: Geometry) -> Member:
     """Return the best model that has weights for features."""
     found = find_members(geometry, task.width)
     linear = [m for m, model in enumerate(found) if not model.curved and not model.level]
@@ -168,13 +168,13 @@ def leading_linear(task: ExpertVote, geometry: Geometry) -> Member:
     return found[min(linear, key=task.losses().__getitem__)]
 
 
-def leading_weights(task: ExpertVote, geometry: Geometry) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def find_leading_weights(task: ExpertVote, geometry: Geometry) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """The weights, columns by features, and intercepts of the best model of those that weigh features.
 
     Where the leader alone predicts and follows a level, its weights are returned, which are zero.
     """
     leader = find_members(geometry, task.width)[task.leader]
-    best = leader if leader.level and not task.hedge else leading_linear(task, geometry)
+    best = leader if leader.level and not task.hedge else find_leading_linear(task, geometry)
     weights, intercepts = best.plain(*best.leaf.mean())
     return weights, intercepts + task.offset
 

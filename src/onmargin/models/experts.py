@@ -23,7 +23,7 @@ from onmargin._core.geometries.standardized import Standardized, StandardizedEnt
 from onmargin._core.several.steps import Projections, Steps
 from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Residual, Step
 from onmargin._core.tasks.task import Binary, Indicators, OneVsRest, Softmax, Task
-from onmargin.models.ensemble import Kind, combination, joined, packed_columns, side_by_side, with_average
+from onmargin.models.ensemble import Kind, combination, joined, pack_columns, side_by_side, with_average
 
 # Number of random Fourier features of a curved expert.
 WAVES = 200
@@ -410,7 +410,7 @@ def _together(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometry:
     for kind in kinds:
         one = kind(*sizes, **settings)
         made.append(one if one.dtype == sizes[-1] else AsDouble(one))
-    return joined(packed_columns(made))
+    return joined(pack_columns(made))
 
 
 def steps_of(experts: Sequence[Expert]) -> Step:

@@ -222,7 +222,7 @@ class Named(Part):
         places = self.places
         indices = np.array([places.setdefault(name, len(places)) for name in row], dtype=np.int32)
         if len(places) > learner.geometry.n_features:
-            learner.geometry = learner.geometry.resized(2 * len(places))
+            learner.geometry = learner.geometry.resize(2 * len(places))
         values = np.array(list(row.values()), dtype=np.float64)
         learner.learn(_row(indices, values, learner.geometry.n_features), target, weight, targets=_TARGETS)
         dict.update(self.weights, zip(row, learner.geometry.weights[0, indices].tolist(), strict=True))

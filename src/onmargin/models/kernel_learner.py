@@ -18,7 +18,7 @@ from onmargin._core.steps.window import KernelWindow
 from onmargin._core.tasks.task import Task
 from onmargin._core.turns import TakingTurns
 from onmargin.learner import STRETCH, Decode, Learner, Offsets, Vector, matrix_of, room_for
-from onmargin.models.dual_ascent import Sight, check_kept, of_one_class, selected, sweeping
+from onmargin.models.dual_ascent import Sight, check_kept, of_one_class, selected, sweep_window
 from onmargin.models.kernels import Kernel, Matrix, Supports
 
 __all__ = ["KernelLearner", "KernelWindowLearner"]
@@ -125,7 +125,7 @@ class KernelLearner(Learner[Expansion]):
         with self._receiving(X.total):
             for start in range(0, len(order), BLOCK):
                 part = order[start : start + BLOCK]
-                with TakingTurns(self), self._facing(X, part, self.first + X.first + part):
+                with TakingTurns(self), self._face(X, part, self.first + X.first + part):
                     self.learn_by(self.step, X, y, weight, part, targets=targets, interruptible=interruptible)
 
     @contextmanager
@@ -172,12 +172,12 @@ class KernelLearner(Learner[Expansion]):
                 stop = min(now + max(BLOCK, now - first), X.n_rows)
                 part = np.arange(now, stop)
                 rows, before = np.arange(first, stop), now - first
-                with TakingTurns(self), self._facing(X, rows, keys[first:stop], before=before, by_values=True):
+                with TakingTurns(self), self._face(X, rows, keys[first:stop], before=before, by_values=True):
                     self.learn_by(step, X, y, weight, part, interruptible=interruptible)
                 now = stop
 
     @contextmanager
-    def _facing(
+    def _face(
         self, X: Rows, part: Offsets, keys: Offsets, before: int = 0, *, by_values: bool = False
     ) -> Iterator[None]:
         """Within the block, rounds with these rows may run; supports are kept. The first are earlier rows.
@@ -355,10 +355,10 @@ class KernelWindowLearner(KernelLearner):
     def recombine(self, mixing: NDArray[np.float64]) -> None:
         super().recombine(mixing)
         if self.kept is not None:
-            self.kept = self.kept.recombined(mixing)
+            self.kept = self.kept.recombine(mixing)
 
     def _effort(self) -> int:
-        return sweeping(self.kept, self.step)
+        return sweep_window(self.kept, self.step)
 
     def learn(
         self,

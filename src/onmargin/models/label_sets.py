@@ -127,7 +127,7 @@ def read_indicator(Y: Any) -> LabelSets:
     if Y.dtype.kind != "b":
         _refuse_other_than_0_and_1(Y)
     rows, columns = np.nonzero(Y)
-    return _indicated(columns, np.bincount(rows, minlength=len(Y)), Y.shape[1])
+    return _indicate(columns, np.bincount(rows, minlength=len(Y)), Y.shape[1])
 
 
 def _read_sparse(Y: Any) -> LabelSets:
@@ -137,7 +137,7 @@ def _read_sparse(Y: Any) -> LabelSets:
     Y.sum_duplicates()
     _refuse_other_than_0_and_1(Y.data)
     Y.eliminate_zeros()
-    return _indicated(Y.indices, np.diff(Y.indptr), Y.shape[1])
+    return _indicate(Y.indices, np.diff(Y.indptr), Y.shape[1])
 
 
 def _refuse_other_than_0_and_1(values: NDArray[Any]) -> None:
@@ -149,7 +149,7 @@ def _refuse_other_than_0_and_1(values: NDArray[Any]) -> None:
         )
 
 
-def _indicated(columns: NDArray[Any], counts: NDArray[Any], width: int) -> LabelSets:
+def _indicate(columns: NDArray[Any], counts: NDArray[Any], width: int) -> LabelSets:
     if not width:
         raise ValueError("Y has no columns: an indicator matrix has one per label")
     return LabelSets(columns.astype(np.int64), _offsets(counts), width)

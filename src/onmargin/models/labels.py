@@ -168,7 +168,7 @@ def all_known(y: NDArray[Any], classes: NDArray[Any]) -> bool:
     return bool(classes[0] <= y.min() and y.max() <= classes[-1])
 
 
-def checked_codes(
+def check_codes(
     y: NDArray[Any], classes: NDArray[Any], weight: NDArray[Any] | None = None, *, remedy: str
 ) -> NDArray[np.intp]:
     """Return the index of each label among the classes, in their given order; arbitrary for a label of weight 0."""

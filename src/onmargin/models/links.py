@@ -29,7 +29,7 @@ def default_p(n_features: int) -> float:
     return max(2.0, 2 * log(max(n_features, 1)))
 
 
-def sized_by(geometry: str, p: float | None) -> str:
+def why_sized(geometry: str, p: float | None) -> str:
     """Return why a geometry must know the number of features, if it must."""
     if geometry == "entropic":
         return OF_SIMPLEX
@@ -51,4 +51,4 @@ def link(
             return Balanced(n_features, n_columns)
         return Entropic(n_features, n_columns, threshold=threshold if n_columns == 1 else 0.0)
 
-    return {"weights": make, "rows": RowRules((np.dtype(np.float64),), sized_by(geometry, p))}
+    return {"weights": make, "rows": RowRules((np.dtype(np.float64),), why_sized(geometry, p))}

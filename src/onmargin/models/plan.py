@@ -24,12 +24,12 @@ from onmargin._warnings import warn_caller, warn_of_margin
 from onmargin.errors import ParameterError
 from onmargin.learner import Decode, Learner
 from onmargin.models.columns import Places, class_columns
-from onmargin.models.ensemble import Kind, find_members, keep_best, keep_some, recombined
+from onmargin.models.ensemble import Kind, find_members, keep_best, keep_some, recombine_models
 from onmargin.models.expert_results import (
     ExpertResults,
     ModelOutcome,
-    leading_linear,
-    leading_weights,
+    find_leading_linear,
+    find_leading_weights,
     outcomes,
     read_results,
 )
@@ -370,7 +370,7 @@ class Model(Part):
         if self.plan.ensemble is None:
             self.learner.recombine(mixing)
         else:
-            self.learner.geometry = recombined(geometry, known if known > 2 else 1, mixing)
+            self.learner.geometry = recombine_models(geometry, known if known > 2 else 1, mixing)
 
     @property
     def combined(self) -> ExpertVote | None:
@@ -421,7 +421,7 @@ class Model(Part):
         """
         combined = self.combined
         if combined is not None:
-            return leading_weights(combined, self.learner.geometry)
+            return find_leading_weights(combined, self.learner.geometry)
         mean: tuple[NDArray[Any], NDArray[np.float64]] = self.learner.geometry.mean()
         return mean
 
@@ -430,7 +430,7 @@ class Model(Part):
         combined = self.combined
         if combined is None or not self.is_table:
             return np.zeros(self.learner.geometry.n_features)
-        return leading_linear(combined, self.learner.geometry).filling()
+        return find_leading_linear(combined, self.learner.geometry).filling()
 
     def outcomes(self, plan: Plan) -> list[ModelOutcome]:
         """Return the outcome of each model trained side by side, named as by `expert_results`; empty for one model."""
@@ -469,7 +469,7 @@ class Model(Part):
             members, learner.step = [expert.name for expert in experts], steps_of(experts)
         geometry = learner.geometry
         if n_features > geometry.n_features:
-            learner.geometry = geometry.resized(geometry.room(n_features))
+            learner.geometry = geometry.resize(geometry.room(n_features))
         self.learner.__dict__ = vars(learner)
         self.members = members
         self._take_part(experts)

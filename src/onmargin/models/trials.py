@@ -21,7 +21,7 @@ from onmargin.models import options as shared
 from onmargin.models.columns import intercept_value
 from onmargin.models.costs import check_cost
 from onmargin.models.ensemble import Kind, averaging
-from onmargin.models.links import sized_by
+from onmargin.models.links import why_sized
 from onmargin.models.options import option, optional
 from onmargin.models.phi import Foresee
 from onmargin.models.plan import Plan, RowRules, Shape
@@ -207,7 +207,7 @@ def _one_vector(options: Any, bias: float) -> dict[str, Any]:
             "weights": _on_simplex,
             "rows": RowRules(
                 (np.dtype(np.float64),),
-                sized_by(options.geometry, None),
+                why_sized(options.geometry, None),
                 simplex_margin=_margin(options),
                 simplex_reach=_largest_value,
             ),

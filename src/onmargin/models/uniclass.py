@@ -18,7 +18,7 @@ from onmargin._core.steps.step import Optimal
 from onmargin._core.tasks.task import Uniclass
 from onmargin.learner import Learner
 from onmargin.models.ensemble import Kind
-from onmargin.models.links import default_p, norm, sized_by
+from onmargin.models.links import default_p, norm, why_sized
 from onmargin.models.options import option, optional
 from onmargin.models.plan import Plan, RowRules, Shape
 from onmargin.models.rules import FLAG, Number, Word
@@ -126,7 +126,7 @@ class UniclassOptions:
             weights=center,
             learner=None if self.kernel is None else kernel_learner(self),
             fixed=kernel_options(self) | {"geometry": self.geometry} | of_link,
-            rows=RowRules((np.dtype(np.float64),), sized_by(self.geometry, self.p) or by_size(self)),
+            rows=RowRules((np.dtype(np.float64),), why_sized(self.geometry, self.p) or by_size(self)),
         )
 
 

@@ -170,7 +170,7 @@ def dual_ascent(
         for _ in range(1000 if sweeps is None else sweeps):
             before = np.concatenate(share)
             for i in range(t, -1 if window is None else max(t - window, -1), -1):
-                theta = _shared_out(link, theta, asked[i], share[i], margin)
+                theta = _share_out(link, theta, asked[i], share[i], margin)
             if np.abs(np.concatenate(share) - before).max() <= 1e-14 * C:
                 break
         run.dual_value = margin * sum(part[1:].sum() for part in share) - link.potential(theta)
@@ -251,7 +251,7 @@ def _asked(x: Vector, y: float, columns: int) -> Matrix:
     return np.array([np.outer(x, row).ravel() for row in rows])
 
 
-def _shared_out(link: Link, theta: Vector, Z: Matrix, share: Vector, margin: float) -> Vector:
+def _share_out(link: Link, theta: Vector, Z: Matrix, share: Vector, margin: float) -> Vector:
     """Maximize the dual over one example: the share with the largest gain takes from the one with the smallest gain,
     until the gains are equal. Updates the shares in place and returns theta."""
     for _ in range(500):

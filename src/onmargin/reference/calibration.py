@@ -74,11 +74,11 @@ class Calibration:
         if v is not None:
             self.b, self.b_squares = _descend(self.b, self.b_squares, g, _in_units(_centered(v), self.v_square))
             self.v_square = self._followed(self.v_square, v)
-        shown = self._settled(p, s if v is None else v, right)
+        shown = self._settle(p, s if v is None else v, right)
         self._judge(shown, right, weight)
         return shown
 
-    def _settled(self, p: Vector, s: Vector, right: int) -> Vector:
+    def _settle(self, p: Vector, s: Vector, right: int) -> Vector:
         """Return the final probabilities, and learn the log odds of the best class."""
         agrees, best = self.doubt < PROVEN, int(s[0] >= 0) if len(s) == 1 else int(s.argmax())
         raised = with_highest(p, best)

@@ -87,7 +87,7 @@ def sopopo_pairs(C: float) -> tuple[Task, Step]:
 
     def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
         mu, nu = 2 * above / q[0], 2 * below / q[0]
-        size = min(_exchanged(mu, nu), C * weight)
+        size = min(_exchange(mu, nu), C * weight)
         alpha, beta = onto_simplex(mu, size), onto_simplex(nu, size)
         tau = (np.outer(alpha, beta) / size).ravel()[live]
         return tau, float(tau @ loss)
@@ -95,7 +95,7 @@ def sopopo_pairs(C: float) -> tuple[Task, Step]:
     return task, step
 
 
-def _exchanged(mu: Vector, nu: Vector) -> float:
+def _exchange(mu: Vector, nu: Vector) -> float:
     """Return the sum of ``[mu - theta]_+`` for the theta at which it is the sum of ``[nu + theta]_+``."""
     corners = np.sort(np.concatenate([mu, -nu]))  # between which both sums are linear
     rise, fall = (np.maximum(side, 0).sum(axis=1) for side in (mu - corners[:, None], nu + corners[:, None]))

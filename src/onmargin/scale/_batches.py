@@ -167,7 +167,7 @@ class RecordLearner(BatchLearner):
             n_features = len(model._names)
         geometry = model._learner.geometry
         if n_features > geometry.n_features:
-            model._learner.geometry = geometry.resized(n_features)
+            model._learner.geometry = geometry.resize(n_features)
         model._loop = None
 
 

@@ -445,7 +445,7 @@ class Mixture:
             return self._learners[0] if self._learners else self._start
         if self._count:
             self._totals["dual_value"] += self._sums["dual_value"] / self._count
-        votes = combined_votes(self._task, self._votes) if self._votes else {}
+        votes = combine_votes(self._task, self._votes) if self._votes else {}
         weights = [mixture.result() for mixture in self._weights]
         return Learned(weights, self._totals, self._tallies, votes, self._calibrations.result())
 
@@ -475,7 +475,7 @@ class Mixture:
                 self._votes[name] = self._votes[name] + (value - start.votes[name])
 
 
-def combined_votes(task: ExpertVote, state: dict[str, Any]) -> dict[str, Any]:
+def combine_votes(task: ExpertVote, state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a task with these sums: the votes of AdaHedge after these losses, and its gap."""
     lost = state["weighted"]
     state = {name: value for name, value in state.items() if name not in _NOT_SUMS}

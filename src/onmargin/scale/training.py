@@ -281,7 +281,7 @@ def _sent(trained: Any) -> Bytes:
 
 
 @contextmanager
-def _naming(shard: Shard) -> Iterator[None]:
+def _name_error(shard: Shard) -> Iterator[None]:
     """Add the name of the shard to errors that do not have it."""
     try:
         yield
@@ -295,7 +295,7 @@ def _survey(shard: Shard, sent: Bytes) -> Findings:
     """Return the features and labels of a shard; runs in a worker."""
     learner = batch_learner(from_bytes(sent.data))
     found, names = Findings(), Names()
-    with _naming(shard):
+    with _name_error(shard):
         for batch in shard.batches():
             if batch.y is None:
                 raise ValueError("its examples have no labels to learn")
@@ -310,7 +310,7 @@ def _learn(shard: Shard, sent: Bytes, *, seen: bool = False) -> Learned:
     """Make one pass over a shard, starting from the shared model; runs in a worker."""
     learner = batch_learner(from_bytes(sent.data))
     learner.model._learner.mark_seen(seen=seen)
-    with _naming(shard):
+    with _name_error(shard):
         for batch in shard.batches():
             learner.learn(batch)
     return Learned.of(learner.model)

@@ -19,7 +19,7 @@ def widen(model: Any, rows: Rows) -> Rows:
     with model._turns:
         geometry = model._learner.geometry
         if rows.n_features > geometry.n_features:
-            model._learner.geometry = geometry.resized(rows.n_features)
+            model._learner.geometry = geometry.resize(rows.n_features)
             model._loop = None
     return rows.widened(max(rows.n_features, geometry.n_features))
 

@@ -140,7 +140,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
                 if self._counts:
                     self._count_and_learn(x, labels, plan, weight, single=single)
                 else:
-                    classes, examples = self._competing(x, labels)
+                    classes, examples = self._compete(x, labels)
                     with self._opening(examples[0]) as loop:
                         rows = loop.rows_of(examples, learn=True)
                         codes = [classes.index(label) for label in labels]
@@ -206,7 +206,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
             raise ValueError(f"cost is a matrix for the classes 0 to {len(known) - 1}; got the label {y!r:.100}")
         return labels, single
 
-    def _competing(self, x: Any, labels: Iterable[Any] = ()) -> tuple[list[Any], list[Any]]:
+    def _compete(self, x: Any, labels: Iterable[Any] = ()) -> tuple[list[Any], list[Any]]:
         """Return the classes that compete for an example with these labels, in their order, and their features."""
         if self.phi is not None:
             classes = sorted({*self.classes_, *labels, *classes_of_cost(self.cost)})
@@ -238,7 +238,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
         if self._counts:
             row = matrix_of(loop.rows_of([x]))
             return self.classes_, self._wide(self._phi.read(row))
-        classes, examples = self._competing(x)
+        classes, examples = self._compete(x)
         return classes, loop.rows_of(examples)
 
     def check_one(self, x: Any, y: Any = None, weight: float = 1.0) -> None:
@@ -266,7 +266,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
         with self._turns:
             self._rows(x)
             if self.phi is None:
-                self._competing(x, labels)
+                self._compete(x, labels)
             self.names_one(x)
 
     def names_one(self, x: Any) -> list[str]:
@@ -284,7 +284,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
         """
         if not self._counts and self.phi is not None and not self.classes_:
             return []
-        examples = [x] if self._counts else self._competing(x)[1]
+        examples = [x] if self._counts else self._compete(x)[1]
         return list(dict.fromkeys(name for one in examples for name in StreamLearner.names_one(self, one)))
 
     def predict_one(self, x: Any) -> Any:

@@ -29,7 +29,7 @@ from onmargin._core.tasks.task import (
 from onmargin._core.tasks.trial import Block, Ordinal, Ranking
 from onmargin.estimators._phi import as_phi
 from onmargin.estimators._trials import read_trials
-from onmargin.estimators.class_feature_classifier import _joined, _read_targets
+from onmargin.estimators.class_feature_classifier import _join_packed, _read_targets
 from onmargin.models.label_sets import read_label_sets
 from onmargin.models.trials import transform_ahead
 from onmargin.theory._halfspaces import Balls, Columns, HalfSpaces, Thresholds, alone, squared_norms, with_bias
@@ -84,7 +84,7 @@ def _plain_rows(run: Any, X: Any) -> Any:
     return vectors[:, some] * np.sqrt(values[some])
 
 
-def _signed(above: NDArray[np.bool_], places: Places, required: Vector) -> tuple[Places, Places, Vector]:
+def _sign(above: NDArray[np.bool_], places: Places, required: Vector) -> tuple[Places, Places, Vector]:
     """Return half-spaces of one score each, which must be high or low."""
     return np.where(above, places, -1)[:, None], np.where(above, -1, places)[:, None], required[:, None]
 
@@ -105,7 +105,7 @@ def _prototypes(X: Any, codes: Places, n_classes: int, required: Any, unit: floa
     required = np.broadcast_to(required, (n_classes, n_classes))[codes]
     if n_classes == 2:
         needed = required[np.arange(len(codes)), 1 - codes]
-        return alone(Columns(X, 1), *_signed(codes > 0, np.arange(len(codes)), needed), unit)
+        return alone(Columns(X, 1), *_sign(codes > 0, np.arange(len(codes)), needed), unit)
     return alone(Columns(X, n_classes), *_against_all(codes, n_classes, required), unit)
 
 
@@ -158,7 +158,7 @@ def _one_vs_rest(X: Any, codes: Places, n_classes: int, required: Vector, unit: 
     n = len(codes)
     rounds = np.repeat(np.arange(n), n_classes)
     above = np.tile(np.arange(n_classes), n) == codes[rounds]
-    signed = _signed(above, np.arange(n * n_classes), required[rounds])
+    signed = _sign(above, np.arange(n * n_classes), required[rounds])
     return HalfSpaces(Columns(X, n_classes), *signed, np.ones(n * n_classes), rounds, n, unit)
 
 
@@ -366,7 +366,7 @@ def _slots(owner: Places) -> Places:
 def _class_features(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
     sets = _read_targets(X, y)
     pieces = as_phi(run.phi).learn(X, sets, run.classes_, np.ones(len(sets), bool), transform_ahead(run))
-    rows, ends, codes = _joined(list(pieces))
+    rows, ends, codes = _join_packed(list(pieces))
     rows, k = rows.astype(np.float64), len(run.classes_)
     relevant = np.zeros((len(sets), k), bool)
     relevant[sets.owners(), codes] = True

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from onmargin._core.tasks.task import Multiclass, OneVsRest
 from onmargin.estimators._estimator import Estimator
-from onmargin.estimators.classifier import PassiveAggressiveClassifier
 from onmargin.learner import Totals
 from onmargin.theory._cases import learn_rows, read_case, weigh_classes
 from onmargin.theory._competitor import Solution, best_weights
@@ -117,16 +117,17 @@ class _Replay:
 
 def _replay(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any]) -> _Replay:
     fitted = hasattr(model, "_learner")
-    run = _played(model, X, y, _labels(model, y) if classes is None else classes, given)
+    run = _learn_again(model, X, y, _labels(model, y) if classes is None else classes, given)
     if not fitted:
         return _Replay(run, run.totals_, ())
     same, words = _compared(model.totals_, run.totals_)
     if not same and hasattr(model, "classes_") and classes is None:
         # Some classes may have first appeared during the run. Missing rivals only make a round easier, but two classes
         # share one column, and a third class changes the problem.
-        late = _played(model, X, y, None, given, told=False)
+        late = _learn_again(model, X, y, None, given, told=False)
         if late is not None and _compared(model.totals_, late.totals_)[0]:
-            columns = not isinstance(model, PassiveAggressiveClassifier) or len(model.classes_) <= 2
+            task = late._model.judge
+            columns = len(model.classes_) <= 2 or isinstance(task, OneVsRest) or not isinstance(task, Multiclass)
             words = (
                 "a replayed copy has the same totals"
                 if columns
@@ -137,7 +138,7 @@ def _replay(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any]) -> 
     return _Replay(run, model.totals_, (Condition("totals of one pass over this stream", words, same),))
 
 
-def _played(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any], *, told: bool = True) -> Any:
+def _learn_again(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any], *, told: bool = True) -> Any:
     """Return a copy that has learned the stream."""
     run = clone(model)
     if getattr(run, "rate", 0) is None and hasattr(model, "rate_"):

@@ -101,14 +101,14 @@ class HalfSpaces:
         return np.where(self._real, self._asked - scores[self.up] + scores[self.down], -1.0)
 
     def losses(self, u: Vector) -> Vector:
-        return self._suffered(self.lacking(u))
+        return self._measure_losses(self.lacking(u))
 
     def losses_along(self, u: Vector) -> Callable[[float], Vector]:
         """Return a function of s that gives the losses of s u without computing scores again."""
         scores = self._asked - self.lacking(u)
-        return lambda s: self._suffered(np.where(self._real, self._asked - s * scores, -1.0))
+        return lambda s: self._measure_losses(np.where(self._real, self._asked - s * scores, -1.0))
 
-    def _suffered(self, lacking: Vector) -> Vector:
+    def _measure_losses(self, lacking: Vector) -> Vector:
         of_sets = np.maximum(lacking.max(axis=1, initial=0.0), 0.0)
         return _sums(self.round, self.share * of_sets, self.n_rounds)
 

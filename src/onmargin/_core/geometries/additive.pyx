@@ -77,7 +77,7 @@ cdef class Additive(Geometry):
         threshold = self.threshold if n_columns == 1 else 0.0
         return type(self)(**{**self.settings(), "n_columns": n_columns, "threshold": threshold})
 
-    def recombined(self, mixing):
+    def recombine(self, mixing):
         """Return a copy with combined columns of theta: column c is sum_k mixing[c, k] times column k."""
         cdef Additive copy = self.alike(len(mixing))
         if np.array_equal(mixing, [[-1]]):  # sums over the opposite of theta stay as they are
@@ -370,7 +370,7 @@ cdef class Entropic(Searching):
             "classes= in the first call of partial_fit, or set balanced=True"
         )
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         raise ValueError(
             f"weights on the simplex start at 1 / n_features, so their number cannot change: they are for "
             f"{self.n_features} features; got {n_features}"
@@ -517,7 +517,7 @@ cdef class PNorm(Searching):
     def settings(self):
         return {**super().settings(), "p": self.p}
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with new features of weight zero, which add nothing to the norm of theta."""
         cdef PNorm copy = type(self)(**{**self.settings(), "n_features": n_features})
         copy.theta[:self.n_features], copy.slopes[:self.n_features] = self.theta, self.slopes

@@ -27,9 +27,9 @@ cdef class AsDouble(Transformed):
     def __reduce__(self):
         return type(self), (self.inner,)
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones."""
-        return type(self)(self.inner.resized(n_features))
+        return type(self)(self.inner.resize(n_features))
 
     cdef void change(self, const Row* x, Row* out) noexcept nogil:
         cdef Py_ssize_t k

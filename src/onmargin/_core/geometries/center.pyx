@@ -71,7 +71,7 @@ cdef class Center(Geometry):
         self.scale = 1
         self.squared_norm = self.vector @ self.vector
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with new features, in which the center is at zero."""
         copy = type(self)(n_features, height=self.height)
         vector = np.zeros(n_features)

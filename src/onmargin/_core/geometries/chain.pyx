@@ -89,9 +89,9 @@ cdef class Paths(Euclidean):
         weights, intercept = super().mean()
         return weights if self.order is None else weights[self.order], intercept
 
-    def recombined(self, mixing):
+    def recombine(self, mixing):
         """Return a copy with linear combinations of the labels: label c is sum_k mixing[c, k] times label k."""
-        copy = super().recombined(mixing)
+        copy = super().recombine(mixing)
         self.hand_over(copy, mixing)
         return copy
 
@@ -135,9 +135,9 @@ cdef class Paths(Euclidean):
         self.column = <const int32_t*>address(self.order, "i", self.n_columns)
         self.by_column = <double*>address(self.loose, "d", self.n_scores, writable=True)
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones of weight zero."""
-        copy = super().resized(n_features)
+        copy = super().resize(n_features)
         self.hand_over(copy, np.eye(self.n_columns))
         return copy
 
@@ -302,8 +302,8 @@ cdef class EdgePaths(Paths):
         return super().arrays() | {"places": self.places} | learned
 
     def grown(self, mixing):
-        """A copy with new labels, as of `recombined`: the weights of pairs of labels lie as far apart as labels do."""
-        return self.recombined(mixing)
+        """A copy with new labels, as of `recombine`: the weights of pairs of labels lie as far apart as labels do."""
+        return self.recombine(mixing)
 
     def choose(self, Py_ssize_t start, chosen):
         """Set which features from `start` on have transition weights; those before do not change."""
@@ -311,7 +311,7 @@ cdef class EdgePaths(Paths):
         self.places[start:start + len(chosen)] = np.where(chosen, n - 1 + np.cumsum(chosen), -1)
         n += np.count_nonzero(chosen)
         if n > self.edges.n_features:
-            self.edges = self.edges.resized(max(n, 2 * self.edges.n_features))
+            self.edges = self.edges.resize(max(n, 2 * self.edges.n_features))
 
     def hand_over(self, copy, mixing):
         """Set the combined transition arrays of a copy."""

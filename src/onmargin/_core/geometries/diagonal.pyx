@@ -57,9 +57,9 @@ cdef class Diagonal(Euclidean):
         """Return the learned arrays by name."""
         return {**self.columns(), **self.by_feature(), **self.others()}
 
-    def recombined(self, mixing):
+    def recombine(self, mixing):
         """Combine columns as for plain weights; a column that comes from another keeps its metric."""
-        copy = super().recombined(mixing)
+        copy = super().recombine(mixing)
         runs = column_runs(mixing)
         if runs is None:
             kept = mixing.any(axis=1)
@@ -72,9 +72,9 @@ cdef class Diagonal(Euclidean):
                 getattr(copy, name)[...] = array
         return copy
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones of weight zero."""
-        copy = super().resized(n_features)
+        copy = super().resize(n_features)
         shared = min(n_features, self.n_features)
         for name, array in self.by_feature().items():
             getattr(copy, name)[..., :shared] = array[..., :shared]

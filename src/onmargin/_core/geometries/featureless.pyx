@@ -31,6 +31,6 @@ cdef class Featureless(Transformed):
         """Return the same in front of another geometry."""
         return type(self)(inner, self.n_features, self.dtype)
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return the same for rows with other features."""
         return type(self)(self.inner, n_features, self.dtype)

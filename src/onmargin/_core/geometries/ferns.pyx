@@ -121,7 +121,7 @@ cdef class Ferns(Transformed):
         """The same ferns before another geometry."""
         return self.made(inner, self.n_features)
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """A copy with the first features only, or with new ones, which were zero so far."""
         return self.made(self.inner, n_features)
 

@@ -197,12 +197,12 @@ cdef class Forest(Geometry):
         """Whether some learned rows are not used any more."""
         return self.n_rows() < self.clock
 
-    def recombined(self, mixing):
-        """Return a copy with linear combinations of the targets: see `Euclidean.recombined`."""
+    def recombine(self, mixing):
+        """Return a copy with linear combinations of the targets: see `Euclidean.recombine`."""
         sums = np.concatenate([self.sums[..., :1], combined(self.sums[..., 1:], mixing)], axis=-1)
         return self.made(self.n_features, {"targets": combined(self.targets, mixing), "sums": sums})
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones, which were zero so far."""
         rows = np.zeros((n_features, self.n_kept), np.float32)
         shared = min(n_features, self.n_features)

@@ -59,7 +59,7 @@ cdef class Fourier(Transformed):
         """Return the same random features in front of another geometry."""
         return type(self)(inner, self.n_features, self.gamma, self.seed)
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones, which were zero so far."""
         return type(self)(self.inner, n_features, self.gamma, self.seed)
 

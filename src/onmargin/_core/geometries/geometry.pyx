@@ -127,7 +127,7 @@ cdef class Geometry:
         for first in range(0, self.n_columns, width):
             spread = np.zeros((len(mixing), self.n_columns))
             spread[:, first:first + width] = mixing
-            made.append(self.recombined(spread))
+            made.append(self.recombine(spread))
         return made
 
     def size_beside_weights(self, Py_ssize_t n_features):
@@ -351,7 +351,7 @@ cdef class Euclidean(Columns):
             self.lag[:] = 0
             self.lag_intercept[:] = 0
 
-    def recombined(self, mixing):
+    def recombine(self, mixing):
         """Return a copy with linear combinations of the columns: column c is sum_k mixing[c, k] times column k."""
         copy = self.alike(self.n_features, len(mixing))
         if self.clock > 0:  # all is zero before the first round
@@ -361,7 +361,7 @@ cdef class Euclidean(Columns):
                 combine_into(getattr(copy, name).T, array.T, mixing, runs)
         return copy
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones of weight zero."""
         copy = self.alike(n_features, self.n_columns)
         shared = min(n_features, self.n_features)

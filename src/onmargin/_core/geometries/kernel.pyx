@@ -145,7 +145,7 @@ cdef class Expansion(Columns):
         copy.__setstate__(state)
         return copy
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy for rows with another number of features; the coefficients do not change."""
         cdef Expansion copy = self.fork()
         copy.n_features = n_features
@@ -166,7 +166,7 @@ cdef class Expansion(Columns):
             return arrays["coef"], self.intercept.copy()
         return arrays["coef"] - arrays["lag"] / rounds, self.intercept - self.lag_intercept / rounds
 
-    def recombined(self, mixing):
+    def recombine(self, mixing):
         """Return a copy with linear combinations of the columns: column c is sum_k mixing[c, k] times column k."""
         copy = type(self)(self.n_features, len(mixing), self.dtype, **self.settings())
         mixed = {

@@ -184,7 +184,7 @@ cdef class PNormCenter(LinkedCenter):
         self.theta[:] = 0
         self.link()
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with new features, in which the center is at zero."""
         copy = type(self)(n_features, self.p)
         shared = min(n_features, self.n_features)

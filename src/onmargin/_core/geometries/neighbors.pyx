@@ -108,11 +108,11 @@ cdef class Neighbors(Geometry):
         """Whether some learned rows are not kept any more."""
         return self.clock > KEPT
 
-    def recombined(self, mixing):
-        """Return a copy with linear combinations of the targets: see `Euclidean.recombined`."""
+    def recombine(self, mixing):
+        """Return a copy with linear combinations of the targets: see `Euclidean.recombine`."""
         return self.made(self.rows, combined(self.targets, mixing))
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones, which were zero so far."""
         rows = np.zeros((n_features, KEPT), np.float32)
         shared = min(n_features, self.n_features)

@@ -130,15 +130,15 @@ cdef class Ridge(Euclidean):
         room = super().room(n_features)
         return max(n_features, min(room, MAX_FEATURES))
 
-    def recombined(self, mixing):
-        copy = super().recombined(mixing)
+    def recombine(self, mixing):
+        copy = super().recombine(mixing)
         copy.inverse[...] = self.inverse
         copy.faded[...] = self.faded
         return copy
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones, which were zero so far."""
-        copy = super().resized(n_features)
+        copy = super().resize(n_features)
         shared = min(n_features, self.n_features) + 1
         copy.inverse[:shared, :shared] = self.inverse[:shared, :shared]
         copy.faded[:shared] = self.faded[:shared]

@@ -107,9 +107,9 @@ cdef class Standardized(Transformed):
         other.__setstate__({"rows": self.rows, "means": means, "spreads": spreads})
         return other
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones, which were zero so far."""
-        return self.alike(self.inner.resized(n_features))
+        return self.alike(self.inner.resize(n_features))
 
     def plain(self, weights, intercept):
         """Return the weights and intercepts for rows that are not standardized, by the means and deviations so far."""
@@ -278,9 +278,9 @@ cdef class StandardizedEntries(Transformed):
         })
         return other
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones, which no row had so far."""
-        return self.alike(self.inner.resized(n_features))
+        return self.alike(self.inner.resize(n_features))
 
     def filling(self):
         """Return the values that replace missing features: their means, or 0 for features that have not varied."""

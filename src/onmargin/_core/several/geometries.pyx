@@ -80,9 +80,9 @@ cdef class SideBySide(Geometry):
             for leaf in side.leaves()
         ]
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a pair with the first features only, or with new ones."""
-        return type(self)(self.left.resized(n_features), self.right.resized(n_features))
+        return type(self)(self.left.resize(n_features), self.right.resize(n_features))
 
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
         self.left.reserve(rows, values)
@@ -200,20 +200,20 @@ cdef class WithAverage(Geometry):
         return [(0, 0), (self.inner.n_scores, width)]
 
     def recombine_members(self, Py_ssize_t width, mixing):
-        return [self.recombined(mixing)]
+        return [self.recombine(mixing)]
 
     def mean(self):
         """Return the weights (columns by features) and intercepts, followed by their averages."""
         weights, intercept = self.inner.mean()
         return np.vstack([self.inner.weights, weights]), np.hstack([self.inner.intercept, intercept])
 
-    def recombined(self, mixing):
+    def recombine(self, mixing):
         """Return a copy with combined columns and averages."""
-        return type(self)(self.inner.recombined(mixing))
+        return type(self)(self.inner.recombine(mixing))
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones of weight zero."""
-        return type(self)(self.inner.resized(n_features))
+        return type(self)(self.inner.resize(n_features))
 
     cdef void add_averages(self, const Row* x, double* s, double* spare) noexcept nogil:
         """Write the scores of the averages behind those of the weights."""
@@ -335,13 +335,13 @@ cdef class ExpertPaths(Geometry):
         """Return the geometries of the models, in their order."""
         return list(self.models)
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return the models with the first features only, or with new ones of weight zero."""
-        return type(self)([model.resized(n_features) for model in self.models])
+        return type(self)([model.resize(n_features) for model in self.models])
 
-    def recombined(self, mixing):
+    def recombine(self, mixing):
         """Return the models with combined labels: see `Paths`."""
-        return type(self)([model.recombined(mixing) for model in self.models])
+        return type(self)([model.recombine(mixing) for model in self.models])
 
     def grown(self, mixing):
         """Return the models with new labels: see `Paths`."""

@@ -116,7 +116,7 @@ cdef class PackedColumns(Diagonal):
         return [self.alone(c) for c, stay in zip(self.order, stays, strict=True) if stay]
 
     def recombine_members(self, Py_ssize_t width, mixing):
-        return [self.alone(c).recombined(mixing) for c in self.order]
+        return [self.alone(c).recombine(mixing) for c in self.order]
 
     @property
     def sleeps_by_model(self):

@@ -79,12 +79,12 @@ cdef class _Column:
         return np.frombuffer(self.memory, dtype)
 
 
-def flattened(x):
+def flatten(x):
     """Yield the features of a dict and of the dicts, lists and sets in it, which are named "name:inner"."""
     flat = {}
     for name, value in x.items():
         if isinstance(value, dict):
-            flat.update({f"{name}:{inner}": number for inner, number in flattened(value).items()})
+            flat.update({f"{name}:{inner}": number for inner, number in flatten(value).items()})
         elif not isinstance(value, list | tuple | set | frozenset):
             flat[name] = value
         elif all([isinstance(inner, str) for inner in value]):
@@ -249,7 +249,7 @@ cdef class Reader:
                         self.next_feature += 1
                     continue
             if self.take_pair(<object>key, <object>value):
-                return self.take_pairs(flattened(x))
+                return self.take_pairs(flatten(x))
         return self.find_places()
 
     cdef int take_names(self, tuple x) except -1:
