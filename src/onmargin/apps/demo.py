@@ -1,67 +1,58 @@
-"""Demonstration: a real stream, its progressive error, and the mistake bound."""
+"""Demonstration: AutoClassifier beside PA-I on a real stream, and the mistake bound of the latter."""
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.syntax import Syntax
-from rich.table import Table
-from sklearn.datasets import load_breast_cancer
-from sklearn.preprocessing import normalize, scale
+from sklearn.datasets import load_digits
+from sklearn.preprocessing import normalize
 
-from onmargin import PassiveAggressiveClassifier
-from onmargin.learner import Totals
+from onmargin import AutoClassifier, PassiveAggressiveClassifier
 from onmargin.theory import certify
 
-NEXT = """\
-from onmargin import PassiveAggressiveClassifier
+# Numbers of examples after which the errors so far are printed.
+STOPS = (50, 100, 200, 400, 800)
+WIDTH = 50  # of the bar of an error of 100 %
 
-# Cautious steps and averaged weights, for noisy labels.
-model = PassiveAggressiveClassifier(C=0.1, average=True)
-# One round per example; new classes may appear at any time.
-model.partial_fit(X, y)
-# Mistakes, loss and dual value so far.
-model.totals_
+NEXT = """\
+onmargin train people.csv -o people.model    # any table; format, label and task are detected
+onmargin predict people.model new.csv
+onmargin serve --data models                 # needs: pip install ".[serve]"
 """
 
 
 def run() -> None:
-    """Learn scikit-learn's breast cancer data, one biopsy at a time."""
-    console = Console(highlight=False)
-    data = load_breast_cancer()
-    X, y = normalize(scale(data.data)), data.target_names[data.target]
+    """Learn scikit-learn's images of handwritten digits, one at a time."""
+    console = Console(highlight=False, soft_wrap=True)
+    X, y = load_digits(return_X_y=True)
+    rows = normalize(X)
     console.print(
-        f"[bold]{len(y)} biopsies, {X.shape[1]} measurements each: {' or '.join(data.target_names)}?[/]\n"
-        "Each is predicted first and learned afterwards, by PA-I with its default C = 1.\n"
+        f"[bold]{len(y)} images of handwritten digits, {X.shape[1]} pixels each.[/]\n"
+        "Each image is predicted first and learned afterwards, in one pass.\n"
     )
-    C = 1.0
-    model = PassiveAggressiveClassifier(C=C)
-    learn(model, X, y, console)
-    totals, certificate = model.totals_, certify(model, X, y, classes=np.unique(y))
-    primal = certificate.best.size + C * certificate.best.loss
-    console.print(summary(totals))
-    console.print(
-        f"PA-I made [bold]{totals.mistakes}[/] mistakes; its bound allowed [bold]{certificate.bound:.0f}[/]. The bound "
-        f"rests on the best fixed classifier in hindsight, whose objective is {primal:.1f}; the dual value proves that "
-        f"none is below {totals.dual_value:.1f}.\n"
+    auto, plain = AutoClassifier(), PassiveAggressiveClassifier(C=0.3)
+    console.print("[bold]error so far    AutoClassifier   PA-I[/]")
+    for start, stop in zip((0, *STOPS), (*STOPS, len(y)), strict=True):
+        auto.partial_fit(X[start:stop], y[start:stop])
+        plain.partial_fit(rows[start:stop], y[start:stop], classes=np.unique(y))
+        console.print(error_line(stop, auto.totals_.mistakes / stop, plain.totals_.mistakes / stop))
+    console.print(f"\n{summary(auto, plain, rows, y)}\n\n[bold]Try next[/]")
+    console.print(NEXT, markup=False, end="")
+
+
+def error_line(n: int, auto: float, plain: float) -> str:
+    """Return the errors after n examples, with a bar for each."""
+    bars = f"[green]{'█' * round(WIDTH * auto)}[/][dim]{'░' * round(WIDTH * (plain - auto))}[/]"
+    return f"{n:4} examples  {auto:14.1%}  {plain:5.1%}   {bars}"
+
+
+def summary(
+    auto: AutoClassifier, plain: PassiveAggressiveClassifier, rows: NDArray[np.float64], y: NDArray[np.intp]
+) -> str:
+    """Return who leads, and what the theory allowed."""
+    experts, certificate = auto.experts_, certify(plain, rows, y, classes=plain.classes_)
+    return (
+        f"AutoClassifier, untuned: [bold]{auto.totals_.mistakes}[/] mistakes. {len(experts.names)} experts vote; "
+        f"the leader is '{experts.names[experts.leader]}'.\n"
+        f"PA-I on rows of norm 1, C = 0.3: [bold]{plain.totals_.mistakes}[/] mistakes; {certificate.theorem} allows "
+        f"[bold]{certificate.bound:.0f}[/] on this stream."
     )
-    console.print("[bold]Try next[/]")
-    console.print(Syntax(NEXT, "python", background_color="default"))
-
-
-def learn(model: PassiveAggressiveClassifier, X: NDArray[np.float64], y: NDArray[np.str_], console: Console) -> None:
-    """Call `partial_fit` once per example, and show the running error next to the progress bar."""
-    columns = BarColumn(), MofNCompleteColumn(), TextColumn("error so far {task.fields[error]:.1%}")
-    with Progress(*columns, console=console) as progress:
-        bar = progress.add_task("learning", total=len(y), error=0.0)
-        for i in range(len(y)):
-            model.partial_fit(X[i : i + 1], y[i : i + 1], classes=np.unique(y))
-            progress.update(bar, advance=1, error=model.totals_.mistakes / model.totals_.rounds)
-
-
-def summary(totals: Totals) -> Table:
-    """Return the totals as a table."""
-    table = Table("total", "value", title="Totals", title_justify="left")
-    for name, value in dict(totals).items():
-        table.add_row(name.replace("_", " "), f"{value:.6g}")
-    return table
