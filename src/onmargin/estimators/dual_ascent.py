@@ -76,8 +76,7 @@ class DualAscentClassifier(ClassifierMixin, FitFromZero, KernelSupports, LinearC
 
     Notes
     -----
-    [PD] sec. 7. All labels of the first call are classes from its first round on; a label that appears in a later call
-    gets a column of zeros. Examples learned before there are two classes have no variables. With plain weights and a
+    [PD] sec. 5.2. A label becomes a class where it first occurs, and gets a column of zeros. With plain weights and a
     window of up to 512 examples a round works on the inner products of the window's rows, and moves the weights once
     for each example that changed; otherwise it moves them with every variable. With a kernel, the inner products are
     kernel values, and the bound below holds if :math:`K(x, x) \le 1`.

@@ -47,10 +47,10 @@ class QuasiAdditiveClassifier(TagsByIntercept, ClassifierMixin, FitFromZero, Lin
     -----
     [PD]. A round costs O(non-zeros), whatever the number of features: the slopes and their sum are stored with
     :math:`\theta`, in units that follow its largest value. Rows are float64. With more than two classes there is one
-    column per class and the weights of all of them are one vector. All labels of the first call are classes from its
-    first round on. A label that appears in a later call gets a column of zeros: margins between the other classes stay
-    the same, or on the simplex their order does. Only unbalanced weights on the simplex cannot go from two classes to
-    three.
+    column per class and the weights of all of them are one vector. A label becomes a class where it first occurs, and
+    gets a column of zeros: margins between the other classes stay the same, or on the simplex their order does.
+    Unbalanced weights on the simplex learn nothing before the second label, and cannot go from two classes to three:
+    name all with ``classes=`` in the first call of `partial_fit`.
 
     With curvatures at most 1 and :math:`C < 2\gamma` the mistakes of "fixed" are at most :math:`P^* / (\gamma C -
     \tfrac12 C^2)`, and those of the other steps at most :math:`P^* / \lambda` with :math:`\lambda = \gamma C -

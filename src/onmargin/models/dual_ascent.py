@@ -1,4 +1,4 @@
-"""Dual ascent: each round optimizes the last examples of a stream again ([PD] sec. 7)."""
+"""Dual ascent: each round optimizes the last examples of a stream again ([PD] sec. 5.2)."""
 
 from __future__ import annotations
 

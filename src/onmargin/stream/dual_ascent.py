@@ -34,7 +34,7 @@ class DualAscentClassifier(LinearClassifier, DualAscentOptions):
 
     Notes
     -----
-    [PD] sec. 7. The weights are bit for bit those of :class:`onmargin.DualAscentClassifier` trained on the same
+    [PD] sec. 5.2. The weights are bit for bit those of :class:`onmargin.DualAscentClassifier` trained on the same
     examples as a CSR matrix, row by row; for a p-norm with new names they are the same up to rounding.
 
     Examples

@@ -1,4 +1,4 @@
-"""Dual ascent over the last examples of a stream ([PD] sec. 7)."""
+"""Dual ascent over the last examples of a stream ([PD] sec. 5.2)."""
 
 import numpy as np
 
