@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from onmargin import stream
 from onmargin._core import stream as core
 from onmargin.features import RecordFeatures
+from tests.interrupts import signal_after
 
 LEARNERS = {
     "PA": stream.PassiveAggressiveClassifier,
@@ -64,9 +65,9 @@ def make(kind, n_jobs, **features):
 
 
 def learn_until_interrupted(one, X, y, seconds):
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    while True:
-        one.learn_many(X, y)
+    with signal_after(seconds):
+        while True:
+            one.learn_many(X, y)
 
 
 def state(model):
@@ -159,13 +160,8 @@ def test_an_interrupt_loses_nothing():
         several, single = make("PA", 2), make("PA", 1)
         several.learn_many(X[:10], y[:10])
         several._loop.stretch = 1 << 12
-        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                learn_until_interrupted(several, X[10:], y[10:], milliseconds / 1000)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+        with pytest.raises(KeyboardInterrupt):
+            learn_until_interrupted(several, X[10:], y[10:], milliseconds / 1000)
         rounds = several.totals_.rounds - 10
         single.learn_many(X[:10], y[:10])
         for _ in range(rounds // len(X[10:])):
@@ -185,14 +181,9 @@ def test_a_signal_handler_may_use_the_model():
         seen.append(several.predict_one(X[0]))
         several.learn_many(X[:3000], y[:3000])
 
-    before = signal.signal(signal.SIGALRM, handle)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.003)
+    with signal_after(0.003, handle):
         for _ in range(20):
             several.learn_many(X, y)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     assert several.totals_.rounds == 10 + 20 * len(X) + 3000 * len(seen)
     assert len(seen) == 1
 

@@ -8,6 +8,7 @@ import pytest
 
 from onmargin import stream
 from onmargin.features import RecordFeatures
+from tests.interrupts import signal_after
 
 KINDS = {
     "names": {},
@@ -45,9 +46,9 @@ def model(n_jobs, **features):
 
 
 def learn_until_interrupted(one, X, y, seconds):
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    while True:
-        one.learn_many(X, y)
+    with signal_after(seconds):
+        while True:
+            one.learn_many(X, y)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,13 +82,8 @@ def test_an_interrupt_loses_nothing(kind):
     X, y = texts(), labels()
     for milliseconds in (1, 2, 4):
         several, single = model(3, **KINDS[kind]), model(1, **KINDS[kind])
-        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                learn_until_interrupted(several, X, y, milliseconds / 1000)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+        with pytest.raises(KeyboardInterrupt):
+            learn_until_interrupted(several, X, y, milliseconds / 1000)
         rounds = several.totals_.rounds
         for _ in range(rounds // len(X)):
             single.learn_many(X, y)
