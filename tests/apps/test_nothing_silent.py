@@ -228,3 +228,44 @@ def test_tags_of_another_scheme_are_measured(tmp_path):
     onmargin("train", data, "-o", out)
     conll(other)
     assert report("evaluate", out, other)["accuracy"] == 0
+
+
+def test_columns_written_differently_are_noticed(tmp_path):
+    """Numbers with other marks were missing, and booleans unknown, without a word."""
+    data, other, out = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "model"
+    data.write_text("size;flag;kind\n" + "".join(f"{k % 9}.5;{k % 3 == 0};{'ab'[k % 2]}\n" for k in range(60)))
+    other.write_text(data.read_text().replace(".5", ",5"))
+    onmargin("train", data, "-o", out)
+    assert "knows none of the values of 'size' in " in said("predict", out, other)
+    assert "such as '0,5': are they written as" in onmargin("evaluate", out, other, "--strict", code=1)
+    frame = pandas.read_csv(data, sep=";")
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert "knows none of the values of 'flag'" in said("predict", out, tmp_path / "a.parquet")
+    assert onmargin("predict", out, data, "--strict")
+
+
+def test_a_key_that_all_objects_lack_is_noticed(tmp_path):
+    rows = [{"note": f"{'good' if k % 2 else 'bad'} words {k} here", "size": k % 5, "label": k % 2} for k in range(60)]
+    nested = [{"x": {name: row[name] for name in ("note", "size")}, "y": row["label"]} for row in rows]
+    for examples in (rows, nested):
+        data, other, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "model"
+        data.write_text("".join(json.dumps(one) + "\n" for one in examples))
+        other.write_text(data.read_text().replace('"note"', '"remark"'))
+        onmargin("train", data, "-o", out, "--force")
+        assert "has no column 'note', which the model has learned from" in onmargin(
+            "predict", out, other, "--strict", code=1
+        )
+        assert onmargin("predict", out, data, "--strict")
+
+
+def test_cells_from_a_pipe_are_copied_as_they_are(tmp_path):
+    """An id of 007 is not 7, and a pipe with no examples is an error, as a file is."""
+    data, out, found = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "p.csv"
+    data.write_text(data.read_text().replace("\np", "\n00"))
+    onmargin("train", data, "-o", out)
+    onmargin("predict", out, data, "-o", tmp_path / "expected.csv")
+    onmargin("predict", out, "-", "-o", found, stdin=data.read_text())
+    assert found.read_text() == (tmp_path / "expected.csv").read_text()
+    header = data.read_text().partition("\n")[0] + "\n"
+    assert "there are no examples in the standard input" in onmargin("predict", out, "-", stdin=header, code=1)
+    assert "the standard input is empty" in onmargin("predict", out, "-", stdin="", code=1)

@@ -1,6 +1,7 @@
 """A model reads its examples in the same way at the command line, in Python and over HTTP."""
 
 import csv
+import json
 import random
 
 import pytest
@@ -9,6 +10,7 @@ import onmargin as library
 from onmargin.apps.serve.client import Client
 from tests.apps.program import conll, onmargin, report
 from tests.apps.serving import served
+from tests.apps.test_tables import said
 
 WORDS = {"good": "excellent fine product indeed", "bad": "awful broken product returned"}
 
@@ -99,3 +101,66 @@ def test_tokens_are_read_the_same_everywhere(tmp_path):
         client.learn("chunks", tokens, labels)
         with pytest.raises(Exception, match="token 0 must have the columns"):
             client.predict("chunks", [["the"]])
+
+
+MIXED = {".": (lambda value: f"{value:.2f}"), ",": (lambda value: f"{value:.2f}".replace(".", ","))}
+
+
+def table_with_words(path, decimal, share):
+    """Write a table with words among its numbers; return its rows as strings."""
+    random_ = random.Random(1)
+    rows = []
+    for k in range(300):
+        value = random_.gauss(0, 20)
+        cell = random_.choice(["unknown", "-"]) if random_.random() < share else MIXED[decimal](value)
+        rows.append({"id": f"n{k}", "amount": cell, "town": random_.choice("AB"), "kind": "p" if value > 0 else "n"})
+    with open(path, "w", newline="") as file:
+        table = csv.DictWriter(file, rows[0], delimiter=";")
+        table.writeheader()
+        table.writerows(rows)
+    return rows
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3])
+@pytest.mark.parametrize("decimal", MIXED)
+def test_numbers_among_words_are_read_the_same_everywhere(tmp_path, decimal, share):
+    """Columns with fewer numbers than nine in ten used to be categories in Python and over HTTP, or everywhere."""
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    rows = table_with_words(data, decimal, share)
+    message = said("train", data, "-o", out)
+    assert f"cells of 'amount' are not numbers, such as '{'unknown' if 'unknown' in message else '-'}'" in message
+    assert ("categories" in message) == (share > 0.1)
+    expected = onmargin("predict", out, data).split()
+    assert agreement(rows, expected) > 0.8
+    assert library.load(out).predict_many(rows) == expected
+    with served(tmp_path / "service") as http, Client(str(http.base_url)) as client:
+        client.upload("words", out)
+        assert client.predict_many("words", rows) == expected
+
+
+def test_strings_that_are_numbers_are_learned_as_numbers(tmp_path):
+    """JSON made by csv.DictReader is learned as the table itself; an ARFF file declares its types."""
+    data, lines = tmp_path / "a.csv", tmp_path / "a.jsonl"
+    rows = table_with_words(data, ".", 0)
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for path in (data, lines):
+        onmargin("train", path, "-o", tmp_path / f"{path.suffix}.model", "--label", "kind")
+    models = [library.load(tmp_path / f"{path.suffix}.model") for path in (data, lines)]
+    assert models[0].feature_names_ == models[1].feature_names_
+    assert models[0].predict_many(rows) == models[1].predict_many(rows)
+    declared = tmp_path / "a.arff"
+    declared.write_text(
+        "@relation r\n@attribute size {1, 2, 3}\n@attribute kind {p, n}\n@data\n" + "1,p\n2,n\n3,p\n" * 20
+    )
+    onmargin("train", declared, "-o", tmp_path / "arff.model")
+    assert library.load(tmp_path / "arff.model").feature_names_ == ["size=1", "size=2", "size=3"]
+
+
+def test_a_category_that_looks_like_a_number_stays_one(tmp_path):
+    """A column without numbers in training is categorical in every file that is read for the model."""
+    declared, data, out = tmp_path / "a.arff", tmp_path / "a.csv", tmp_path / "model"
+    values = ["1,p", "2,n", "3,p"] * 20
+    declared.write_text("@relation r\n@attribute size {1, 2, 3}\n@attribute kind {p, n}\n@data\n" + "\n".join(values))
+    data.write_text("size,kind\n" + "\n".join(values) + "\n")
+    onmargin("train", declared, "-o", out)
+    assert onmargin("predict", out, data) == onmargin("predict", out, declared)

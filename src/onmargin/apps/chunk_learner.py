@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # importing them takes time that a prediction need not wait f
 # The name of the mean size of prediction sets or intervals in reports, by task.
 SIZES = {"classify": "mean_set_size", "rank": "mean_set_size", "regress": "mean_interval_width"}
 
+_CELLS, _FEW_CELLS = 100, 10  # maximum and minimum number of cells that are compared with the features of a model
+
 
 def make_batch(task: str, chunk: Chunk) -> "Batch":
     """Return the examples of a chunk as one batch for a model."""
@@ -160,6 +162,19 @@ class ChunkLearner:
             if any(map(self.model.knows, names)):
                 return True, True
         return False, met
+
+    def strange_columns(self, chunk: Chunk, columns: Sequence[str]) -> dict[str, Any]:
+        """Return the columns whose first cells have no features that the model knows, with an example of a cell."""
+        found = {}
+        for name in columns:
+            cells = [x[name] for x in chunk.X if isinstance(x, dict) and name in x][:_CELLS]
+            if len(cells) >= _FEW_CELLS and not any(self._knows_cell(name, cell) for cell in cells):
+                found[name] = cells[0]
+        return found
+
+    def _knows_cell(self, column: str, cell: Any) -> bool:
+        names = self.model.names_one({column: cell})
+        return any(map(self.model.knows, names if names or isinstance(cell, str) else [column]))  # 0 has no feature
 
     def predict(self, chunk: Chunk) -> list[Any]:
         """Return the predictions: a label, a number, a tuple of labels, or a list of the labels of a sequence."""

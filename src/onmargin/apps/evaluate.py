@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from onmargin.apps.chunk_learner import SIZES, ChunkLearner
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
-from onmargin.apps.loaded import examples, load_learner, warn
+from onmargin.apps.loaded import examples, load_learner, read_recipes, warn
 from onmargin.apps.predict import decided
 from onmargin.apps.report import Report
 from onmargin.apps.tasks import TARGETS
@@ -41,9 +41,8 @@ def evaluate(
     covered = None if learner.wrapper is None else Covered(learner)
     decisions = None if abstain is None else Decided(abstain)
     n_examples, known = 0, learner.task not in {"classify", "tag"}
-    for path, first, chunk in examples(
-        files, learner, recipe, format, given, labels=learner.task != "novelty", strict=strict
-    ):
+    recipes = read_recipes(files, recipe, format, given)
+    for path, first, chunk in examples(recipes, learner, recipe, labels=learner.task != "novelty", strict=strict):
         try:
             measure_chunk(measure, learner, chunk)
             targets = _targets(learner, chunk)
@@ -56,8 +55,6 @@ def evaluate(
         except (TypeError, ValueError) as error:
             raise Failure(f"{path}, records {first} to {first + len(chunk) - 1}: {error}") from error
         n_examples += len(chunk)
-    if not n_examples:
-        raise Failure(f"there are no examples in {', '.join(files)}")
     if not known:
         warn(f"the model knows none of the labels, such as {labels[0]!r:.60}: are they in this column?", strict=strict)
     report = {"model": model, "task": learner.task, "examples": n_examples, **measure.report()}

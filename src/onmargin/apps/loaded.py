@@ -9,7 +9,7 @@ from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import CHUNK, Chunk, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.learners import model_in
-from onmargin.apps.sniff import adapt_recipe, check_files
+from onmargin.apps.sniff import adapt_recipe, check_files, pipe_name
 from onmargin.io import load_with_notes
 from onmargin.io.format import Recipe, list_names
 from onmargin.io.formats import FORMATS
@@ -29,12 +29,18 @@ def load_learner(path: str) -> tuple[ChunkLearner, Recipe, dict[str, Any]]:
     return learner, Recipe.from_notes(notes["recipe"], {} if features is None else features.get_params()), notes
 
 
+def read_recipes(
+    files: tuple[str, ...], trained: Recipe, format: str | None, given: Mapping[str, Any]
+) -> dict[str, Recipe]:
+    """Return how the files are read, before any of them is: pipes can be read once."""
+    check_files(files)
+    return {path: adapt_recipe(path, trained, format, given) for path in files}
+
+
 def examples(
-    files: tuple[str, ...],
+    recipes: Mapping[str, Recipe],
     learner: ChunkLearner,
     trained: Recipe,
-    format: str | None,
-    given: Mapping[str, Any],
     *,
     size: int = CHUNK,
     labels: bool,
@@ -44,9 +50,8 @@ def examples(
 
     A file that does not match the model causes a warning, or an error if `strict`.
     """
-    check_files(files)
-    for path in files:
-        own = adapt_recipe(path, trained, format, given)
+    n_examples = 0
+    for path, own in recipes.items():
         kind = FORMATS[own.format]
         if kind.kind != FORMATS[trained.format].kind or (kind.kind == "sequences" and own.format != trained.format):
             raise Failure(
@@ -54,7 +59,7 @@ def examples(
                 "the format was not detected correctly, set --format"
             )
         if own.format == "csv" and not kind.columns(path, own):
-            raise Failure(f"{path} is empty")
+            raise Failure(f"{pipe_name(path)} is empty")
         labeled = kind.has_labels(path, own)
         if labels and not labeled:
             column = f" in a column {own.label!r}: name the column with --label" if kind.is_table(own) else ""
@@ -69,6 +74,13 @@ def examples(
             if not known and first <= _ENOUGH:
                 known, some = learner.familiar(chunk)
                 met = met or some
+                if known and first == 1:
+                    for name, cell in learner.strange_columns(chunk, own.table).items():
+                        warn(
+                            f"the model knows none of the values of {name!r} in {path}, such as {cell!r:.60}: are they "
+                            "written as in the training data?",
+                            strict=strict,
+                        )
                 if met and not known and (len(chunk) > 1 or first == _ENOUGH):
                     warn(_UNKNOWN.format(path), strict=strict)
                     known = True  # warn only once
@@ -76,6 +88,9 @@ def examples(
             first += len(chunk)
         if met and not known:
             warn(_UNKNOWN.format(path), strict=strict)
+        n_examples += first - 1
+    if not n_examples:
+        raise Failure(f"there are no examples in {', '.join(map(pipe_name, recipes))}")
 
 
 _UNKNOWN = (

@@ -11,9 +11,8 @@ import click
 
 from onmargin.apps.chunks import CHUNK, Chunk
 from onmargin.apps.failure import Failure
-from onmargin.apps.loaded import examples, load_learner
+from onmargin.apps.loaded import examples, load_learner, read_recipes
 from onmargin.apps.report import printable
-from onmargin.apps.sniff import adapt_recipe, check_files
 from onmargin.io.format import Recipe, as_integer, is_pipe, list_names
 from onmargin.io.formats import FORMATS
 
@@ -47,27 +46,19 @@ class Order(NamedTuple):
 
 def predict(order: Order, name: str, out: IO[str]) -> None:
     """Write predictions to a file. Examples from a pipe are predicted one by one."""
-    check_files(order.files)
     learner, recipe, _ = load_learner(order.model)
     live = any(map(is_pipe, order.files))
     ending = next((one for one in (*_TABLES, ".jsonl") if name.endswith(one)), "")
     if not ending and (other := os.path.splitext(name)[1].lower()) in _NOT_WRITTEN:
         raise click.UsageError(f"predictions are written as .csv, .tsv or .jsonl files, or as lines; got {other!r}")
-    passed = _Passed(order, recipe) if ending else None
+    recipes = read_recipes(order.files, recipe, order.format, order.given)
+    passed = _Passed(recipes, order.keep) if ending else None
+    if passed is not None:
+        for path in filter(is_pipe, order.files):
+            recipes[path] = FORMATS[recipes[path].format].verbatim(path, recipes[path])
     write = _writer(out, ending, as_json=order.as_json)
-    chunks = examples(
-        order.files,
-        learner,
-        recipe,
-        order.format,
-        order.given,
-        size=1 if live else CHUNK,
-        labels=False,
-        strict=order.strict,
-    )
-    n_examples = 0
-    for path, first, chunk in chunks:
-        n_examples += len(chunk)
+    size = 1 if live else CHUNK
+    for path, first, chunk in examples(recipes, learner, recipe, size=size, labels=False, strict=order.strict):
         try:
             rows: list[Prediction] = [{"prediction": label} for label in learner.predict(chunk)]
             if order.as_json or ending == ".jsonl":
@@ -88,8 +79,6 @@ def predict(order: Order, name: str, out: IO[str]) -> None:
         write(rows if passed is None else [a | b for a, b in zip(passed.rows(path, chunk), rows, strict=True)])
         if live:
             out.flush()
-    if not n_examples and not live:
-        raise Failure(f"there are no examples in {', '.join(order.files)}")
 
 
 def decided(chances: Mapping[Any, float], cost: float) -> Any:
@@ -101,19 +90,18 @@ def decided(chances: Mapping[Any, float], cost: float) -> Any:
 class _Passed:
     """The columns of the input files to copy to the output, with their original text."""
 
-    def __init__(self, order: Order, trained: Recipe) -> None:
+    def __init__(self, recipes: Mapping[str, Recipe], keep: Sequence[str]) -> None:
         self._path = ""
-        self._own = trained  # recipe of the current file
         self._rows: Iterator[Any] | None = None
         self._names: Sequence[str] = ()
         # The columns must be looked up before any file is read, since the standard input can be read once.
-        self._files = {path: adapt_recipe(path, trained, order.format, order.given) for path in order.files}
-        self._columns = {path: _columns(path, own, order.keep) for path, own in self._files.items()}
+        self._recipes = recipes
+        self._columns = {path: _columns(path, own, keep) for path, own in recipes.items()}
 
     def rows(self, path: str, chunk: Chunk) -> list[Prediction]:
         """Return the copied columns of the examples of a chunk."""
         if path != self._path:
-            self._path, self._own, self._names = path, self._files[path], self._columns[path]
+            self._path, self._own, self._names = path, self._recipes[path], self._columns[path]
             self._rows = None if is_pipe(path) else FORMATS[self._own.format].raw_rows(path, self._own)
         if self._rows is not None:
             found: list[Any] = [next(self._rows) for _ in range(len(chunk))]

@@ -74,10 +74,13 @@ class RecordFeatures:
     numbers : tuple of str, default=()
         Columns of a dict that contain numbers. A string in them is parsed, and is a missing value if it is not a
         number.
+    mixed : tuple of str, default=()
+        Columns of a dict that contain numbers and categories. A string in them is parsed, and is a category if it is
+        not a number.
     decimal : str, default="."
-        The decimal mark in strings of `numbers`.
+        The decimal mark in strings of `numbers` and `mixed`.
     thousands : str or None, default=None
-        The mark between groups of three digits in strings of `numbers`. If None, digits are not grouped.
+        The mark between groups of three digits in these strings. If None, digits are not grouped.
     missing : tuple of str, default=()
         Strings in a dict that denote a missing value, such as "" or "NA".
     n_jobs : int or None, default=None
@@ -114,6 +117,7 @@ class RecordFeatures:
     only: Sequence[str] = option((), Strings())
     cross: Sequence[Sequence[str]] = option((), _Pairs())
     numbers: Sequence[str] = option((), Strings())
+    mixed: Sequence[str] = option((), Strings())
     decimal: str = option(".", Character())
     thousands: str | None = option(None, NONE, Character())
     missing: Sequence[str] = option((), Strings())
@@ -177,8 +181,7 @@ class RecordFeatures:
             text=self._text(),
             frequencies=frequencies,
             convert=self.converter(),
-            numbers=frozenset(self.numbers),
-            parse_number=self._number_parser(),
+            parsers=self._parsers(),
             missing_values=frozenset(self.missing),
         )
 
@@ -192,8 +195,17 @@ class RecordFeatures:
             normalize=bool(self.normalize),
         )
 
-    def _number_parser(self) -> Callable[[str], float | None] | None:
-        return number_parser(self.decimal, self.thousands) if self.numbers else None
+    def _parsers(self) -> dict[str, Callable[[str], float | str | None]]:
+        """Return the function for the strings of each column that has numbers."""
+        if not self.numbers and not self.mixed:
+            return {}
+        parse = number_parser(self.decimal, self.thousands)
+
+        def parse_mixed(cell: str) -> float | str:
+            number = parse(cell)
+            return cell if number is None else number
+
+        return {**dict.fromkeys(self.mixed, parse_mixed), **dict.fromkeys(self.numbers, parse)}
 
     def converter(self) -> Callable[[Any], Any] | None:
         """Return the function that selects columns, splits texts into words and multiplies columns.
@@ -239,7 +251,7 @@ class _Columns:
     def __post_init__(self) -> None:
         options = {name: getattr(self.features, name) for name in TEXT_OPTIONS if name != "idf"}
         self.words = RecordFeatures(**options).read
-        self.parse = self.features._number_parser()
+        self.parsers = self.features._parsers()
         self.ignored = frozenset(self.features.ignore)
         self.selects = bool(self.features.text or self.features.only or self.features.cross)
 
@@ -283,7 +295,7 @@ class _Columns:
         value = x[name]
         if isinstance(value, str) and value in self.features.missing:
             return None
-        return self.parse(value) if isinstance(value, str) and self.parse and name in self.features.numbers else value
+        return self.parsers[name](value) if isinstance(value, str) and name in self.parsers else value
 
 
 DEFAULT_FEATURES = RecordFeatures()

@@ -148,6 +148,7 @@ class Arff(TableFormat):
     """Weka's ARFF."""
 
     name = "arff"
+    parses_strings = False
 
     def matches(self, head: Head) -> bool:
         return re.match(r"(?i)\s*(?:%|@relation\b)", head.filled[0]) is not None

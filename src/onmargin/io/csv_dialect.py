@@ -328,7 +328,7 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if any(map(_looks_numeric, first)):
         return len(first) > 2 and list(first) == [str(k) for k in range(len(first))]
     columns = [[row[k] for row in rows if len(row) == len(first) and row[k] not in MISSING] for k in range(len(first))]
-    if any(column and all(map(_looks_numeric, column)) for column in columns):
+    if any(sum(map(_looks_numeric, column)) > 0.9 * len(column) for column in columns):
         return True
     if len(set(first)) < len(first) or any(name in column for name, column in zip(first, columns, strict=True)):
         return False
@@ -338,13 +338,7 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
     """Return the decimal mark and the thousands mark of the numeric columns."""
-    marked = [
-        field
-        for column in _columns(rows)
-        if all(map(_looks_numeric, column))
-        for field in column
-        if not is_number(field)
-    ]
+    marked = [field for column in _numeric_columns(rows) for field in column if not is_number(field)]
     if not marked:
         return ".", None
     for field in marked:
@@ -360,26 +354,27 @@ def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | No
     return ".", ","
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the columns that have any values, without missing ones and units."""
+def _numeric_columns(rows: Sequence[Sequence[str]]) -> Iterator[list[str]]:
+    """Yield the numbers of each column that mostly has numbers, without units."""
     width = max(map(len, rows), default=0)
-    columns = (
-        [without_unit(f) for row in rows if k < len(row) and (f := row[k].strip()) not in MISSING] for k in range(width)
-    )
-    return [column for column in columns if column]
+    for k in range(width):
+        filled = [without_unit(f) for row in rows if k < len(row) and (f := row[k].strip()) not in MISSING]
+        numbers = [field for field in filled if _looks_numeric(field)]
+        if 2 * len(numbers) > len(filled):
+            yield numbers
 
 
 def _other_mark(rows: Sequence[Sequence[str]], decimal: str | None, thousands: str | None) -> tuple[str, str | None]:
-    """Return the decimal and the thousands mark if one is given: those that make the most columns numeric."""
+    """Return the decimal and the thousands mark if one is given: those that make the most fields numbers."""
     decimals = (".", ",") if decimal is None else (decimal,)
     groups = (None, ".", ",", "'", " ", "\u00a0", "\u202f") if thousands is None else (thousands,)
-    columns = _columns(rows)
+    fields = [field for column in _numeric_columns(rows) for field in column]
 
-    def n_numeric(marks: tuple[str, str | None]) -> int:
+    def n_numbers(marks: tuple[str, str | None]) -> int:
         form = re.compile(number_form(*marks))
-        return sum(all(map(form.fullmatch, column)) for column in columns)
+        return sum(form.fullmatch(field) is not None for field in fields)
 
-    return max(((d, t) for d in decimals for t in groups if d != t), key=n_numeric)
+    return max(((d, t) for d in decimals for t in groups if d != t), key=n_numbers)
 
 
 def _is_decimal(field: str) -> bool:

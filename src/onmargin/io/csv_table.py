@@ -182,7 +182,10 @@ class Csv(TableFormat):
             for name in (self.read_label(recipe, labeled), recipe.weight)
         )
         separated = [recipe.label] if recipe.label is not None and recipe.label_separator is not None else []
-        text = [*recipe.text, *recipe.renamed, *separated]
+        # Cells of columns that had no numbers in training are categories.
+        features = recipe.features
+        numeric = {*features.get("numbers", ()), *features.get("mixed", ())}
+        text = [*recipe.text, *recipe.renamed, *separated, *(name for name in recipe.table if name not in numeric)]
         return read_csv(source, label, weight=weight, text=text, missing=self.missing, **recipe.dialect)
 
     def detect_dialect(self, path: str, recipe: Recipe, given: Options, *, numbers: bool = True) -> Recipe:
@@ -240,6 +243,9 @@ class Csv(TableFormat):
         if dialect["header"] is True:
             return [""] * dialect["row_names"] + column_names(fields)
         return list(dialect["header"] or map(str, range(len(fields))))
+
+    def verbatim(self, path: str, recipe: Recipe) -> Recipe:
+        return replace(recipe.with_features(numbers=(), mixed=()), table=self.columns(path, recipe))
 
     def raw_rows(self, path: str, recipe: Recipe) -> Iterator[Mapping[str, str]] | None:
         # An id of 007 must not become 7.

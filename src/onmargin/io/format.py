@@ -279,6 +279,10 @@ class Format:
         """Return how to read a file to predict, and whether labels are read; columns of targets may be empty."""
         return recipe, labeled
 
+    def verbatim(self, path: str, recipe: Recipe) -> Recipe:
+        """Return how to read the cells of a file as they are written; a model parses those that it has learned from."""
+        return recipe
+
     def raw_rows(self, path: str, recipe: Recipe) -> Iterator[Mapping[str, str]] | None:
         """Return the rows with their original text, or None if rows have no other text than their values."""
         return None

@@ -356,11 +356,17 @@ class JsonLines(TableFormat):
     def columns(self, path: str, recipe: Recipe) -> list[str]:
         return list(dict.fromkeys(name for entry in self._entries(path, recipe) for name in entry))
 
-    def stable_columns(self, table: Sequence[str], recipe: Recipe) -> Sequence[str]:
-        return ()  # objects may lack keys
+    def stable_columns(self, table: Sequence[str], rows: Sequence[Any]) -> Sequence[str]:
+        # Objects may lack keys. The features of a nested value are called "name:inner".
+        names = [{*row, *(name.partition(":")[0] for name in row)} for row in rows if isinstance(row, dict)]
+        return tuple(name for name in table if names and all(name in there for there in names))
 
-    def missing_columns(self, path: str, recipe: Recipe) -> list[str]:
-        return super().missing_columns(path, recipe) if self.is_table(recipe) else []
+    def feature_columns(self, path: str, recipe: Recipe) -> list[str] | None:
+        entries: list[Any] = [*self._entries(path, recipe)]
+        if not self.is_table(recipe):
+            entries = [next((entry[key] for key in _FEATURES if key in entry), None) for entry in entries]
+        known = bool(entries) and all(isinstance(entry, dict) for entry in entries)
+        return [name for entry in entries for name in entry] if known else None
 
     def has_labels(self, path: str, recipe: Recipe) -> bool:
         return not recipe.labels or super().has_labels(path, recipe)

@@ -1,11 +1,12 @@
 """Tables: detection of the label, of texts, of numbers and of useless columns."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Any, ClassVar, NamedTuple
 
+from onmargin._numbers import number_parser
 from onmargin.io._reader import ReadError
 from onmargin.io.format import FileProfile, Format, FormatError, Head, OptionError, Options, Recipe, list_names
 
@@ -35,6 +36,8 @@ class TableFormat(Format):
 
     # Fields that denote a missing value.
     missing: ClassVar[tuple[str, ...]] = ()
+    # Whether strings that are numbers are read as numbers: no if the file declares the types of its columns.
+    parses_strings: ClassVar[bool] = True
 
     def is_table(self, recipe: Recipe) -> bool:
         return True
@@ -64,11 +67,13 @@ class TableFormat(Format):
             # The features are a nested object, next to the key of the label.
             rows = self.check_nested(path, recipe, given)
             has_texts = bool(text) or any(isinstance(x, str) for x in rows)
-            found = [row for row in rows if isinstance(row, dict)]
-            judged = judge(found, dict.fromkeys(name for row in found for name in row))
-            numbers = tuple(name for name, odd in judged.numbers.items() if not odd)
-            recipe = recipe.with_features(text=text, ignore=ignored, only=only, cross=cross, numbers=numbers)
-            return FileProfile(recipe, has_texts=has_texts)
+            features = [row for row in rows if isinstance(row, dict)]
+            judged = self._judge_all(features, dict.fromkeys(name for row in features for name in row))
+            recipe = replace(recipe, table=self.stable_columns(judged.columns, rows))
+            recipe = recipe.with_features(
+                text=text, ignore=ignored, only=only, cross=cross, numbers=judged.numbers, mixed=judged.mixed
+            )
+            return FileProfile(recipe, has_texts=has_texts, notes=list(judged.notes.values()))
         if not columns:
             raise FormatError(f"{path} is empty")
         check_columns(given, columns)
@@ -80,7 +85,7 @@ class TableFormat(Format):
             label, remark = self.guess_label(candidates, rows, recipe)
         taken = {label, recipe.weight, *labels}
         kept = [name for name in only or columns if name not in taken and name not in ignored]
-        judged = judge(rows, [name for name in kept if name not in text])
+        judged = self._judge_all(rows, [name for name in kept if name not in text])
         left_out = {} if only else judged.left_out
         table = [name for name in kept if name not in left_out]
         if not table:
@@ -92,22 +97,32 @@ class TableFormat(Format):
         for pair in cross:
             if wrong := [name for name in pair if name not in table or name in texts]:
                 raise OptionError(f"--cross needs columns of numbers or categories that are kept; {wrong[0]!r} is not")
-        recipe = replace(recipe, label=label, table=self.stable_columns(table, recipe))
+        recipe = replace(recipe, label=label, table=self.stable_columns(table, rows))
         recipe = recipe.with_features(
             text=texts[0] if len(table) == 1 and list(texts) == table else texts,
             ignore=tuple(dict.fromkeys((*ignored, *left_out, *recipe.target_columns))),
             only=only,
             cross=cross,
-            numbers=tuple(name for name in judged.numbers if name in table),
+            numbers=judged.numbers,
+            mixed=judged.mixed,
             missing=self.missing,
             **{name: recipe.dialect[name] for name in ("decimal", "thousands") if name in recipe.dialect},
         )
-        notes = [odd for name, odd in judged.numbers.items() if odd and name in table]
+        notes = [note for name, note in judged.notes.items() if name in table]
         return FileProfile(recipe, left_out, bool(texts), remark, notes)
 
-    def stable_columns(self, table: Sequence[str], recipe: Recipe) -> Sequence[str]:
+    def stable_columns(self, table: Sequence[str], rows: Sequence[Any]) -> Sequence[str]:
         """Return the columns that every row of a file has."""
         return tuple(table)
+
+    def _judge_all(self, rows: Sequence[Mapping[str, Any]], columns: Collection[str]) -> "Judged":
+        """Judge columns, and the features of nested values in them."""
+        others = {name for row in rows for name in row}.difference(columns)
+        inner = sorted(name for name in others if name.partition(":")[0] in columns)
+        parse = number_parser(".", None) if self.parses_strings else lambda _: None
+        judged = judge(rows, [*columns, *inner], parse)
+        left_out = {name: reason for name, reason in judged.left_out.items() if name in columns}
+        return judged._replace(left_out=left_out)
 
     def sample(self, path: str, recipe: Recipe) -> list[Any]:
         """Return the examples of the first rows; rows after one that cannot be read are not included."""
@@ -151,9 +166,17 @@ class TableFormat(Format):
         return self.detect_dialect(path, recipe, given)
 
     def missing_columns(self, path: str, recipe: Recipe) -> list[str]:
-        there = {recipe.renamed.get(name, name) for name in self.columns(path, recipe)}
+        columns = self.feature_columns(path, recipe)
+        if columns is None:
+            return []
+        there = {recipe.renamed.get(name, name) for name in columns}
         text = recipe.features.get("text")
-        return [name for name in ((text,) if isinstance(text, str) else recipe.table) if name not in there]
+        wanted = (text,) if isinstance(text, str) else recipe.table
+        return [name for name in wanted if name not in there and name.partition(":")[0] not in there]
+
+    def feature_columns(self, path: str, recipe: Recipe) -> list[str] | None:
+        """Return the columns of a file that may be features; None if examples are texts or lists of names."""
+        return self.columns(path, recipe)
 
     def has_labels(self, path: str, recipe: Recipe) -> bool:
         return {*(recipe.labels or [str(recipe.label)])} <= {*self.columns(path, recipe)}
@@ -227,32 +250,44 @@ def check_columns(given: Options, names: Sequence[str], but: Collection[str] = (
 
 
 class Judged(NamedTuple):
-    """Judgment of columns: the texts, the reasons to ignore others, and the numbers, with a note on other cells."""
+    """Judgment of columns: texts, reasons to leave others out, numbers, columns of numbers and categories, and notes."""
 
+    columns: tuple[str, ...]
     texts: tuple[str, ...]
     left_out: dict[str, str]
-    numbers: dict[str, str]
+    numbers: tuple[str, ...]
+    mixed: tuple[str, ...]
+    notes: dict[str, str]
 
 
-def judge(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> Judged:
-    """Judge columns by their values in the first rows."""
-    texts, left_out, numbers = [], {}, {}
+def judge(
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str], parse: Callable[[str], float | None] = lambda _: None
+) -> Judged:
+    """Judge columns by their values in the first rows; `parse` returns the number in a string."""
+    judged = Judged(tuple(names), (), {}, (), (), {})
     for name in names:
         values = [row[name] for row in rows if name in row]
         if is_text(values):
-            texts.append(name)
+            judged = judged._replace(texts=(*judged.texts, name))
             continue
-        others = [value for value in values if isinstance(value, str)]
-        is_numeric = len(others) < len(values) and len(others) <= max(0.1 * len(values), len(values) >= _FEW_ROWS)
+        parsed = [parse(value) if isinstance(value, str) else value for value in values]
+        others = [value for value, number in zip(values, parsed, strict=True) if number is None]
+        n, n_others = len(values), len(others)
+        is_numeric = n_others < n and n_others <= max(0.1 * n, n >= _FEW_ROWS)
         if is_numeric:
-            values = [value for value in values if not isinstance(value, str)]
+            values = [number for number in parsed if number is not None]
+            judged = judged._replace(numbers=(*judged.numbers, name))
+        elif n_others < n:
+            judged = judged._replace(mixed=(*judged.mixed, name))
         if (reason := _useless(name, values)) is not None:
-            left_out[name] = reason
-        elif is_numeric:
-            n = len(values) + len(others)
-            odd = f"{len(others)} of {n} cells of {name!r} are not numbers, such as" if others else ""
-            numbers[name] = f"{odd} {others[0]!r:.60}: they are treated as missing" if others else ""
-    return Judged(tuple(texts), left_out, numbers)
+            judged.left_out[name] = reason
+        elif 0 < n_others <= 0.9 * n:
+            role = "missing" if is_numeric else "categories"
+            judged.notes[name] = (
+                f"{n_others} of {n} cells of {name!r} are not numbers, such as {others[0]!r:.60}: they are treated as "
+                f"{role}"
+            )
+    return judged
 
 
 def is_text(values: Sequence[Any]) -> bool:

@@ -34,8 +34,9 @@ cdef class Reader:
     cdef readonly Index names
     cdef public bint grow, zeros
     cdef readonly object dtype
-    cdef object convert, parse_number
-    cdef frozenset numbers, missing_values
+    cdef object convert
+    cdef dict parsers
+    cdef frozenset missing_values
     cdef Text text
     cdef Frequencies frequencies
     cdef bint counting

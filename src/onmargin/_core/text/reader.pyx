@@ -104,8 +104,9 @@ cdef class Reader:
     list, "name:value" has a value; without a `separator`, strings are names. Values of the same name are added.
     Unknown names are added (`grow`) or left out. Without `text`, strings are refused as rows; with `frequencies`,
     the words of a text are weighted by them, and while `counting`, each text adds one document. `convert` is called
-    with each dict, and returns the dict or the text to read in its place. `parse_number` is called with each string
-    of the features `numbers`, and returns its value, or None if it is missing. Strings in `missing_values` are missing.
+    with each dict, and returns the dict or the text to read in its place. `parsers` has a function for each feature
+    whose strings may be numbers; it returns the number, the string if that is a category, or None if the value is
+    missing. Strings in `missing_values` are missing.
     """
 
     def __init__(
@@ -118,8 +119,7 @@ cdef class Reader:
         Text text=None,
         Frequencies frequencies=None,
         convert=None,
-        numbers=frozenset(),
-        parse_number=None,
+        parsers=None,
         missing_values=frozenset(),
     ):
         self.names = names
@@ -128,8 +128,7 @@ cdef class Reader:
         self.single = self.dtype.itemsize == 4
         self.separator = ord(separator) if separator else 0
         self.text, self.frequencies = text, frequencies
-        self.convert, self.numbers, self.parse_number = convert, numbers, parse_number
-        self.missing_values = missing_values
+        self.convert, self.parsers, self.missing_values = convert, parsers or {}, missing_values
         self.held = []
         self.values, self.indices, self.ends = _Column(), _Column(), _Column()
         self.features, self.entries, self.spare = _Column(), _Column(), _Column()
@@ -267,9 +266,11 @@ cdef class Reader:
         if isinstance(value, str):
             if value in self.missing_values:
                 return 0
-            if name not in self.numbers:
+            parse = self.parsers.get(name)
+            if parse is not None:
+                value = parse(value)
+            if isinstance(value, str):
                 return self.add_entry(self.hold(f"{name}={value}"), 1)
-            value = self.parse_number(value)
             return 0 if value is None else self.add_entry(name, value)
         if isinstance(value, (dict, list, tuple, set, frozenset)):
             return 1
