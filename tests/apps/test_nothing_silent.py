@@ -4,6 +4,9 @@ import json
 import os
 import random
 import threading
+import zipfile
+from fcntl import ioctl
+from termios import FIONREAD
 
 import pandas
 import pytest
@@ -14,7 +17,7 @@ from tests.apps.program import conll, jsonl, onmargin, report, start
 from tests.apps.serving import served
 from tests.apps.test_recipe import notes_table
 from tests.apps.test_tables import people, said
-from tests.waiting import LIMIT
+from tests.waiting import LIMIT, wait_until
 
 
 def write_later(path, text):
@@ -142,7 +145,7 @@ def test_a_finished_run_says_that_it_is(tmp_path):
 def test_formats_that_are_not_written_are_refused(tmp_path, name):
     data, out = jsonl(tmp_path / "a.jsonl", 30), tmp_path / "model"
     onmargin("train", data, "-o", out)
-    assert "predictions are written as .csv" in onmargin("predict", out, data, "-o", tmp_path / name, code=2)
+    assert "files and lines of text are written" in onmargin("predict", out, data, "-o", tmp_path / name, code=2)
     assert not (tmp_path / name).exists()
 
 
@@ -159,7 +162,7 @@ def test_options_without_effect_on_the_data_are_refused(tmp_path):
     data, out = tmp_path / "a.csv", tmp_path / "model"
     data.write_text("size;kind\n" + "1.5;a\n2.5;b\n" * 20)
     message = onmargin("train", data, "-o", out, "--decimal", ",", code=1)
-    assert "has no decimal mark ',', but numbers such as '1.5'" in message
+    assert "has numbers such as '1.5', which do not go with --decimal ','" in message
     assert "no example is held out" in said("train", data, "-o", out, "--holdout", 50)
     (tmp_path / "empty.csv").write_text("size;kind\n")
     assert "there are no examples" in onmargin("predict", out, tmp_path / "empty.csv", code=1)
@@ -269,3 +272,133 @@ def test_cells_from_a_pipe_are_copied_as_they_are(tmp_path):
     header = data.read_text().partition("\n")[0] + "\n"
     assert "there are no examples in the standard input" in onmargin("predict", out, "-", stdin=header, code=1)
     assert "the standard input is empty" in onmargin("predict", out, "-", stdin="", code=1)
+
+
+def test_a_slow_pipe_is_read_as_a_fast_one(tmp_path):
+    """What is detected does not depend on how much of a pipe has arrived when it is opened."""
+    data, fifo = tmp_path / "notes.csv", tmp_path / "fifo"
+    notes_table(data)
+    onmargin("train", data, "-o", tmp_path / "expected")
+    os.mkfifo(fifo)
+
+    def write():
+        header, rows = data.read_text().split("\n", 1)
+        with open(fifo, "w") as file:
+            file.write(header + "\n")
+            file.flush()
+            wait_until(lambda: ioctl(file.fileno(), FIONREAD, bytes(4)) == bytes(4))  # the header was read
+            file.write(rows)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    onmargin("train", fifo, "-o", tmp_path / "found")
+    writer.join(LIMIT)
+    models = [library.load(tmp_path / name) for name in ("expected", "found")]
+    assert models[0].feature_names_ == models[1].feature_names_
+
+
+@pytest.mark.parametrize("name", ["p.CSV", "p.Tsv", "p.JSONL", "p.ndjson"])
+def test_the_ending_of_an_output_may_have_any_case(tmp_path, name):
+    data, out = people(tmp_path / "people.csv"), tmp_path / "model"
+    onmargin("train", data, "-o", out)
+    onmargin("predict", out, data, "-o", tmp_path / name, "--keep", "id")
+    assert (tmp_path / name).read_text().startswith(('{"id"', "id,prediction\n", "id\tprediction\n"))
+
+
+def test_a_conversion_is_written_as_its_name_says(tmp_path):
+    data = jsonl(tmp_path / "a.jsonl", 5)
+    assert "got '.gz'" in onmargin("convert", data, "--to", "csv", "-o", tmp_path / "a.csv.gz", code=2)
+    message = onmargin("convert", data, "--to", "svmlight", "-o", tmp_path / "a.csv", code=2)
+    assert "--to svmlight does not go with -o" in message
+
+
+def test_marks_that_contradict_the_numbers_are_refused(tmp_path):
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    data.write_text("size,note,kind\n" + '1.5,"a, b",a\n2.25,c,b\n' * 20)
+    for options in (("--decimal", ","), ("--thousands", ".")):
+        assert "has numbers such as '1.5', which do not go with" in onmargin("train", data, "-o", out, *options, code=1)
+
+
+def test_a_folder_that_has_grown_is_noticed(tmp_path):
+    data, out = tmp_path / "data", tmp_path / "model"
+    for label in ("a", "b"):
+        (data / label).mkdir(parents=True)
+        (data / label / "1.txt").write_text("some words here")
+    onmargin("train", data, "-o", out)
+    (data / "b" / "2.txt").write_text("other words")
+    assert "has changed since" in said("train", data, "-o", out, "--resume")
+    assert "has changed since" in onmargin("train", data, "-o", out, "--resume", "--passes", 2, code=1)
+
+
+def test_a_run_that_ended_at_a_record_is_resumed_without_it(tmp_path):
+    data, out = jsonl(tmp_path / "a.jsonl", 60), tmp_path / "model"
+    lines = data.read_text().splitlines(keepends=True)
+    data.write_text("".join([*lines[:40], "{\n", *lines[40:]]))
+    onmargin("train", data, "-o", out, code=1)
+    assert report("train", data, "-o", out, "--resume", "--on-error", "skip")["examples"] == 60
+    onmargin("train", data, "-o", tmp_path / "whole", "--on-error", "skip")
+    assert onmargin("predict", out, jsonl(data)) == onmargin("predict", tmp_path / "whole", data)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"meta": {"v": 1}, "rows": [{"a": 1, "y": "p"}]}', "with the examples under the key 'rows'"),
+        ('{\n "data": [\n  {"a": 1, "y": "p"},\n  {"a": 2, "y": "q"}\n ]\n}', "with the examples under the key 'data'"),
+        ('{"columns": ["a", "y"], "data": [[1, "p"], [2, "q"]]}', "with the examples under the key 'data'"),
+        ('{\n "a": 1,\n "y": "p"\n}\n', "has objects over several lines"),
+    ],
+)
+def test_json_of_another_form_names_the_remedy(tmp_path, text, problem):
+    (tmp_path / "a.json").write_text(text)
+    message = onmargin("train", tmp_path / "a.json", "-o", tmp_path / "model", code=1)
+    assert problem in message
+    assert "such as with jq" in message
+
+
+def test_lines_before_a_table_and_comments_are_skipped(tmp_path):
+    data, titled, noted, out = (tmp_path / name for name in ("a.csv", "titled.csv", "noted.csv", "model"))
+    people(data)
+    titled.write_text("Export of 2024\n\n" + data.read_text())
+    noted.write_text("# by me\n" + data.read_text().replace("\n", "\n# a comment, too\n", 2))
+    assert "use --skip-rows 2" in onmargin("train", titled, "-o", out, code=1)
+    assert "use --comment '#'" in onmargin("train", noted, "-o", out, code=1)
+    onmargin("train", data, "-o", tmp_path / "x")
+    expected = onmargin("predict", tmp_path / "x", data)
+    for other, options in ((titled, ("--skip-rows", 2)), (noted, ("--comment", "#"))):
+        onmargin("train", other, "-o", out, *options, "--force")
+        assert onmargin("predict", out, other) == onmargin("predict", out, data) == expected
+        onmargin("predict", out, other, "-o", tmp_path / "p.csv", "--force", "--keep", "id")
+        assert len((tmp_path / "p.csv").read_text().splitlines()) == 401
+
+
+def test_zip_archives_with_one_file_are_read(tmp_path):
+    data, out, packed = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "people.zip"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(data, "people.csv")
+    onmargin("train", packed, "-o", out)
+    assert onmargin("predict", out, packed) == onmargin("predict", out, data)
+    with zipfile.ZipFile(packed, "a") as archive:
+        archive.writestr("other.csv", "a,b\n")
+    assert "the zip archive has 2 files: unpack it" in onmargin("predict", out, packed, code=1)
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("[Content_Types].xml", "")
+    assert "a spreadsheet or another document: save it as CSV" in onmargin("predict", out, packed, code=1)
+
+
+def test_predictions_of_a_tagger_have_words_and_probabilities(tmp_path):
+    data, out, found = conll(tmp_path / "a.conll"), tmp_path / "model", tmp_path / "p.csv"
+    onmargin("train", data, "-o", out)
+    onmargin("predict", out, data, "-o", found)
+    assert found.read_text().startswith("sequence,w,pos,prediction\n1,the,DT,B-NP\n1,dog,NN,I-NP\n")
+    onmargin("predict", out, data, "--proba", "-o", found, "--force")
+    rows = pandas.read_csv(found)
+    assert len(rows) == 80
+    assert rows["probability"].between(0.2, 1).all()
+    first, *_ = onmargin("predict", out, data, "--proba").splitlines()
+    assert first == f"B-NP\t{rows['probability'][0]:.6g}"
+    onmargin("predict", out, data, "-o", tmp_path / "p.jsonl")
+    first = json.loads((tmp_path / "p.jsonl").read_text().partition("\n")[0])
+    assert first == {"prediction": ["B-NP", "I-NP", "B-VP"], "tokens": first["tokens"]}
+    assert first["tokens"][0] == {"w": "the", "pos": "DT"}
+    assert "has no probabilities" in onmargin("predict", out, data, "--abstain", 0.1, code=1)

@@ -4,6 +4,7 @@ import csv
 import json
 import random
 
+import pandas
 import pytest
 
 import onmargin as library
@@ -164,3 +165,18 @@ def test_a_category_that_looks_like_a_number_stays_one(tmp_path):
     data.write_text("size,kind\n" + "\n".join(values) + "\n")
     onmargin("train", declared, "-o", out)
     assert onmargin("predict", out, data) == onmargin("predict", out, declared)
+
+
+def test_booleans_are_read_the_same_everywhere(tmp_path):
+    """True is 1 in JSON, in Parquet files, in data frames and over HTTP, where it used to be refused."""
+    rows = [{"flag": k % 2 == 0, "size": k % 7, "label": "ab"[k % 2]} for k in range(60)]
+    data, out = tmp_path / "a.jsonl", tmp_path / "model"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    onmargin("train", data, "-o", out)
+    expected = onmargin("predict", out, data).split()
+    assert library.load(out).predict_many(rows) == expected == [row["label"] for row in rows]
+    with served(tmp_path / "service") as http, Client(str(http.base_url)) as client:
+        client.upload("flags", out)
+        assert client.predict_many("flags", rows) == expected
+        assert client.predict_many("flags", pandas.DataFrame(rows)) == expected
+        assert client.learn_many("flags", rows, expected) == expected

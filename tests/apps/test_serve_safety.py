@@ -1,6 +1,7 @@
 """Access control, size, rate and time limits; the file system is not accessible."""
 
 import hmac
+import os
 import signal
 import socket
 import threading
@@ -86,6 +87,25 @@ def test_tokens_are_compared_by_digest_in_constant_time(tokens, monkeypatch):
     headers = [None, b"", b"Bearer", b"Basic x", *(f"Bearer {token}".encode() for token in (near, *made.values()))]
     assert [known.level(header) for header in headers] == [-1, -1, -1, -1, -1, 0, 1, 2]
     assert compared == [(32, 32)] * 3 * len(headers)
+
+
+def test_a_token_file_in_another_encoding_is_not_shown(tmp_path):
+    (tmp_path / "token").write_bytes(b"\xff\xfes\0e\0c\0r\0e\0t\0")
+    message = command("backup", "http://127.0.0.1:1", "-o", tmp_path / "b", "--token-file", tmp_path / "token", code=1)
+    assert "must have a token as `onmargin token` prints it" in message
+    assert "ecret" not in message.replace("\0", "")
+
+
+def test_a_read_only_folder_is_not_called_damaged(tmp_path, monkeypatch):
+    with served(tmp_path / "data") as client:
+        client.post("/v1/models", json={"name": "m", "task": "classify"})
+        learn(client, "m", ({"a": 1.0}, "x"), ({"a": -1.0}, "y"))
+    allowed = os.access
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK and allowed(path, mode))
+    assert "m: intact, 2 examples" in command("serve", "--data", tmp_path / "data", "--check")
+    message = command("serve", "--data", tmp_path / "data", "--port", 0, code=1)
+    assert "is read-only: give the service a folder that it can write to" in message
+    assert "damaged" not in message
 
 
 def test_token_files(tmp_path):

@@ -470,9 +470,7 @@ def test_messy_tables_are_read_like_clean_ones(tmp_path, case):
 def test_comments_before_a_table_are_refused_with_the_remedy(tmp_path):
     for text in ("# made today\n# by me\nage,label\n1,yes\n2,no\n", "# age label\n1 yes\n2 no\n3 yes\n"):
         (tmp_path / "data").write_text(text)
-        assert "remove the lines that start with #" in onmargin(
-            "train", tmp_path / "data", "-o", tmp_path / "m", code=1
-        )
+        assert "use --comment '#'" in onmargin("train", tmp_path / "data", "-o", tmp_path / "m", code=1)
 
 
 def test_an_object_around_the_examples_is_refused_with_the_remedy(tmp_path):

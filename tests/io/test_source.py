@@ -92,9 +92,9 @@ def test_utf_16_is_read_by_its_byte_order_mark(tmp_path, encoding):
 def test_an_archive_is_refused_with_the_remedy(tmp_path):
     path = tmp_path / "table.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.txt", TEXT)
+        archive.writestr("[Content_Types].xml", TEXT)
     for read in (lambda: list(read_crfsuite(path)), lambda: guess_format(path)):
-        with pytest.raises(ReadError, match="is a zip archive: unpack it"):
+        with pytest.raises(ReadError, match="is a spreadsheet or another document: save it as CSV"):
             read()
 
 

@@ -200,6 +200,11 @@ class ChunkLearner:
             raise Failure(f"{type(self.model).__name__} has no probabilities: leave --proba out")
         return [self.model.predict_proba_one(x) for x in self._singles(chunk)]
 
+    def label_probabilities(self, chunk: Chunk) -> list[list[dict[Any, float]]]:
+        """Return the probabilities of the labels of each token of each sequence."""
+        marginals = self.model.predict_marginals(chunk.X)
+        return [[dict(zip(self.model.classes_, row, strict=True)) for row in part.tolist()] for part in marginals]
+
     def _singles(self, chunk: Chunk) -> Any:
         X = self._examples(chunk.X)
         return [X.part(k, k + 1) for k in range(len(chunk))] if isinstance(X, SparseRows) else X

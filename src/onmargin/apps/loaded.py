@@ -51,7 +51,8 @@ def examples(
     A file that does not match the model causes a warning, or an error if `strict`.
     """
     n_examples = 0
-    for path, own in recipes.items():
+    for path, recipe in recipes.items():
+        own = recipe
         kind = FORMATS[own.format]
         if kind.kind != FORMATS[trained.format].kind or (kind.kind == "sequences" and own.format != trained.format):
             raise Failure(

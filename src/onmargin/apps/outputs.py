@@ -7,7 +7,24 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, overload
 
+import click
+
 from onmargin.apps.failure import Failure
+
+# Formats of outputs by the ending of the file name, and endings of formats that are not written.
+OUTPUTS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_NOT_WRITTEN = {
+    *(".gz", ".bz2", ".xz", ".zst", ".zip", ".xlsx", ".xls", ".ods", ".parquet", ".arrow", ".feather", ".json"),
+    *(".arff", ".html", ".htm", ".xml", ".yaml", ".yml", ".md", ".db", ".sqlite", ".h5", ".npy", ".npz", ".pkl"),
+}
+
+
+def output_format(path: str) -> str | None:
+    """Return the format that the ending of a file name demands; None for lines of text."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending in _NOT_WRITTEN:
+        raise click.UsageError(f"{', '.join(OUTPUTS)} files and lines of text are written; got {ending!r}")
+    return OUTPUTS.get(ending)
 
 
 def check_output(out: str, inputs: Iterable[str], *, ours: Callable[[str], bool], force: bool) -> None:

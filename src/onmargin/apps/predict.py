@@ -2,26 +2,20 @@
 
 import csv
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import IO, Any, NamedTuple
 
-import click
-
+from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import CHUNK, Chunk
 from onmargin.apps.failure import Failure
 from onmargin.apps.loaded import examples, load_learner, read_recipes
+from onmargin.apps.outputs import output_format
 from onmargin.apps.report import printable
 from onmargin.io.format import Recipe, as_integer, is_pipe, list_names
 from onmargin.io.formats import FORMATS
 
-# File name endings of formats that are not written.
-_NOT_WRITTEN = {
-    *(".gz", ".bz2", ".xz", ".zst", ".zip", ".xlsx", ".xls", ".ods"),
-    *(".parquet", ".arrow", ".feather", ".json", ".arff"),
-}
-_TABLES = {".csv": ",", ".tsv": "\t"}  # file name endings of tables, and their delimiters
+_TABLES = {"csv": ",", "tsv": "\t"}  # the delimiters of output formats that are tables
 
 # Names of prediction sets and intervals in the output, and all names that the output adds to the copied columns.
 _SET, _ENDS = "prediction_set", ("prediction_low", "prediction_high")
@@ -48,23 +42,23 @@ def predict(order: Order, name: str, out: IO[str]) -> None:
     """Write predictions to a file. Examples from a pipe are predicted one by one."""
     learner, recipe, _ = load_learner(order.model)
     live = any(map(is_pipe, order.files))
-    ending = next((one for one in (*_TABLES, ".jsonl") if name.endswith(one)), "")
-    if not ending and (other := os.path.splitext(name)[1].lower()) in _NOT_WRITTEN:
-        raise click.UsageError(f"predictions are written as .csv, .tsv or .jsonl files, or as lines; got {other!r}")
+    target = output_format(name)
     recipes = read_recipes(order.files, recipe, order.format, order.given)
-    passed = _Passed(recipes, order.keep) if ending else None
+    passed = _Passed(recipes, order.keep) if target else None
     if passed is not None:
         for path in filter(is_pipe, order.files):
             recipes[path] = FORMATS[recipes[path].format].verbatim(path, recipes[path])
-    write = _writer(out, ending, as_json=order.as_json)
+    write = _writer(out, target, as_json=order.as_json)
     size = 1 if live else CHUNK
     for path, first, chunk in examples(recipes, learner, recipe, size=size, labels=False, strict=order.strict):
         try:
             rows: list[Prediction] = [{"prediction": label} for label in learner.predict(chunk)]
-            if order.as_json or ending == ".jsonl":
+            if order.as_json or target == "jsonl":
                 for row, scores in zip(rows, learner.scores(chunk), strict=True):
                     row.update({} if scores is None else {"scores": scores})
-            if order.proba or order.abstain is not None:
+            if learner.task == "tag" and order.abstain is None:
+                rows = _tagged(rows, learner, chunk, recipes[path], proba=order.proba, tokens=target is not None)
+            elif order.proba or order.abstain is not None:
                 for row, chances in zip(rows, learner.probabilities(chunk), strict=True):
                     if order.abstain is not None:
                         row["prediction"] = decided(chances, order.abstain)
@@ -76,9 +70,37 @@ def predict(order: Order, name: str, out: IO[str]) -> None:
                     row.update(zip(_ENDS, found, strict=True) if learner.task == "regress" else {_SET: found})
         except (TypeError, ValueError) as error:
             raise Failure(f"{path}, after record {first - 1}: {error}") from error
-        write(rows if passed is None else [a | b for a, b in zip(passed.rows(path, chunk), rows, strict=True)])
+        if passed is not None and learner.task != "tag":
+            rows = [a | b for a, b in zip(passed.rows(path, chunk), rows, strict=True)]
+        write(rows if target not in _TABLES or learner.task != "tag" else list(_token_rows(rows, first)))
         if live:
             out.flush()
+
+
+def _tagged(
+    rows: list[Prediction], learner: ChunkLearner, chunk: Chunk, recipe: Recipe, *, proba: bool, tokens: bool
+) -> list[Prediction]:
+    """Add the columns of the tokens to the predictions for sequences, and the probability of each label."""
+    names = recipe.features.get("columns", ())
+    for row, sequence in zip(rows, chunk.X, strict=True):
+        if tokens and names:
+            cells = [token.values() if isinstance(token, dict) else token for token in sequence]
+            row["tokens"] = [dict(zip(names, values, strict=False)) for values in cells]
+    if proba:
+        for row, chances in zip(rows, learner.label_probabilities(chunk), strict=True):
+            row["probability"] = [one[label] for one, label in zip(chances, row["prediction"], strict=True)]
+    return rows
+
+
+def _token_rows(rows: Sequence[Prediction], first: int) -> Iterator[Prediction]:
+    """Yield one row per token, with the number of its sequence."""
+    for number, row in enumerate(rows, first):
+        labels = row["prediction"]
+        tokens, chances = row.get("tokens", [{}] * len(labels)), row.get("probability")
+        for k, (token, label) in enumerate(zip(tokens, labels, strict=True)):
+            yield {"sequence": number, **token, "prediction": label} | (
+                {} if chances is None else {"probability": chances[k]}
+            )
 
 
 def decided(chances: Mapping[Any, float], cost: float) -> Any:
@@ -130,13 +152,13 @@ def _columns(path: str, recipe: Recipe, keep: Sequence[str]) -> Sequence[str]:
     return keep or format.passes_columns(path, recipe)
 
 
-def _writer(out: IO[str], ending: str, *, as_json: bool) -> Callable[[Sequence[Prediction]], None]:
+def _writer(out: IO[str], target: str | None, *, as_json: bool) -> Callable[[Sequence[Prediction]], None]:
     """Return a function that writes predictions."""
-    if ending in _TABLES:
-        return _table(out, _TABLES[ending])
+    if target in _TABLES:
+        return _table(out, _TABLES[target])
 
     def write(rows: Sequence[Prediction]) -> None:
-        if as_json or ending == ".jsonl":
+        if as_json or target == "jsonl":
             lines = [json.dumps(_finite(row), allow_nan=False) for row in rows]
         else:
             lines = [_line(row) for row in rows]
@@ -171,6 +193,9 @@ def _cell(value: Any) -> Any:
 
 
 def _line(row: Prediction) -> str:
+    if isinstance(row["prediction"], list):
+        chances = [f"\t{chance:.6g}" for chance in row.get("probability", ())] or [""] * len(row["prediction"])
+        return "".join(f"{line(label)}{chance}\n" for label, chance in zip(row["prediction"], chances, strict=True))
     fields = [line(row["prediction"]), *(f"{row[name]:.6g}" for name in ("probability", *_ENDS) if name in row)]
     return "\t".join([*fields, *([",".join(map(line, row[_SET]))] if _SET in row else [])])
 

@@ -140,9 +140,12 @@ def describe_recipe(recipe: Recipe, model: Any) -> Report:
 
 
 def fingerprint(path: str) -> list[int]:
-    """Return the size of a file and a checksum of its ends; empty for folders and pipes."""
-    if is_pipe(path) or not os.path.isfile(path):
+    """Return the size of a file and a checksum of its ends, or those of the names in a folder; empty for pipes."""
+    if is_pipe(path):
         return []
+    if os.path.isdir(path):
+        names = sorted(os.path.join(folder, name) for folder, _, inner in os.walk(path) for name in inner)
+        return [len(names), crc32("\n".join(names).encode("utf-8", "surrogateescape"))]
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         first = crc32(file.read(_ENDS))

@@ -9,8 +9,9 @@ import click
 
 from onmargin.apps.failure import Failure
 from onmargin.io import ReadError, guess_format
+from onmargin.io._source import peek_pipe
 from onmargin.io.csv_dialect import is_aligned
-from onmargin.io.format import FileProfile, Head, OptionError, Recipe, is_pipe, list_names
+from onmargin.io.format import BLOCK, FileProfile, Head, OptionError, Recipe, is_pipe, list_names
 from onmargin.io.formats import FORMATS
 
 
@@ -31,14 +32,19 @@ def pipe_name(path: str) -> str:
     return "the standard input" if path == "-" else path
 
 
-def detect_format(path: str, format: str | None, encoding: str | None) -> str:
-    """Return the requested format, or the detected format of the file."""
+def detect_format(path: str, format: str | None, given: Mapping[str, Any]) -> str:
+    """Return the requested format, or the detected format of a file of training data."""
+    if is_pipe(path):
+        peek_pipe(path, BLOCK)  # what is detected does not depend on how fast a pipe delivers
+    if given.get("skip_rows") or given.get("comment"):
+        return format or "csv"  # the first lines do not tell
+    encoding = given.get("encoding") or "utf-8"
     try:
-        return format or guess_format(path, encoding or "utf-8")
+        return format or guess_format(path, encoding)
     except ReadError:
         raise
     except ValueError as error:
-        raise Failure(f"{error}{_how_to_read(Head(path, encoding or 'utf-8').filled)}") from error
+        raise Failure(f"{error}{_how_to_read(Head(path, encoding).filled)}") from error
 
 
 def _how_to_read(filled: Sequence[str]) -> str:
@@ -94,9 +100,9 @@ def profile_file(path: str, format: str | None, given: Mapping[str, Any], **fixe
 
     `fixed` are other options of the format, which do not depend on the file.
     """
-    encoding = given.get("encoding") or "utf-8"
-    format = detect_format(path, format, encoding)
+    format = detect_format(path, format, given)
     check_options(given, format)
+    encoding = given.get("encoding") or "utf-8"
     return FORMATS[format].profile(path, Recipe(format, encoding=encoding), {**given, **fixed})
 
 

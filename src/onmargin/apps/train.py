@@ -86,7 +86,8 @@ def load_run(options: TrainingOptions, out: str) -> Run:
     n_files = len(old["files"])
     if new["files"][:n_files] == old["files"] and (notes["position"][0] == 0 or len(new["files"]) == n_files):
         new["files"] = old["files"]
-    changed = [name for name in new if old.get(name) != new[name]]
+    may_change = {"skip_errors"} if options.skip_errors else set()  # a record that ended the run can be skipped
+    changed = [name for name in new if old.get(name) != new[name] and name not in may_change]
     if changed:
         name = changed[0]
         raise Failure(
@@ -124,7 +125,8 @@ def _check_sources(options: TrainingOptions, out: str, position: Position, learn
     if changed and not finished:
         raise Failure(f"{changed[0]} has changed since {out} has learned it. {remedy}")
     if finished:
-        more = f", and {changed[0]} has changed since. {remedy}" if changed else ". More --passes would continue it"
+        more = f". {remedy}" if any(map(is_pipe, options.files)) else ". More --passes would continue it"
+        more = f", and {changed[0]} has changed since. {remedy}" if changed else more
         plural = "es" if options.passes > 1 else ""
         click.echo(f"nothing was learned: {out} has finished {options.passes} pass{plural}{more}", err=True)
 

@@ -45,7 +45,7 @@ class TrainingOptions:
 
     def profile(self) -> FileProfile:
         """Return how to read the files."""
-        formats = {path: detect_format(path, self.format, self.reading.get("encoding")) for path in self.files}
+        formats = {path: detect_format(path, self.format, self.reading) for path in self.files}
         first = self.files[0]
         for path, format in formats.items():
             if format != formats[first]:

@@ -21,11 +21,12 @@ _MAGIC = {
     codecs.BOM_UTF16_LE: "utf16",
     codecs.BOM_UTF16_BE: "utf16",
 }
-SUFFIXES = {".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".bz2": "bzip2"}
+SUFFIXES: dict[str, str | None] = {".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".bz2": "bzip2", ".zip": None}
 _ARCHIVE = b"PK\x03\x04"
 _LONGEST_MAGIC = max(map(len, _MAGIC))
 _BUFFER = 1 << 16
-_PEEKED: dict[str, BinaryIO] = {}  # pipes whose first bytes were looked at, until they are read
+# Pipes whose first bytes were looked at, until they are read: the stream, and those bytes.
+_PEEKED: dict[str, tuple[Any, bytes]] = {}
 
 
 class RecordError(Exception):
@@ -79,20 +80,28 @@ def is_path(source: object) -> bool:
     return False
 
 
-def peek_pipe(path: str) -> bytes:
-    """Return the first bytes of a pipe, which can still be read afterwards."""
-    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
-    if path != "-":
-        if path not in _PEEKED:
-            _PEEKED[path] = open(path, "rb", _BUFFER)  # noqa: SIM115  `opened` closes it
-        stream = _PEEKED[path]
-    if hasattr(stream, "peek"):
-        data: bytes = stream.peek(_BUFFER)
-        return data
-    place = stream.tell()  # a stream that replaces the standard input
-    data = stream.read(_BUFFER)
-    stream.seek(place)
-    return data
+def peek_pipe(path: str, n: int = 1) -> bytes:
+    """Return the first bytes of a pipe, which can still be read: at least n and a complete line, if it has as many."""
+    stream, head = _PEEKED.get(path, (None, b""))
+    if path == "-" and stream is not sys.stdin:
+        stream, head = sys.stdin, b""
+    elif stream is None:
+        stream = open(path, "rb")  # noqa: SIM115  `opened` closes it
+        _PEEKED[path] = stream, head
+    inner = _binary(stream)
+    if not head and hasattr(inner, "peek") and len(data := inner.peek(_BUFFER)) >= n and b"\n" in data:
+        return bytes(data)  # nothing has to be consumed
+    while (len(head) < n or b"\n" not in head) and (more := inner.read1(_BUFFER)):
+        head += more
+    _PEEKED[path] = stream, head
+    return head
+
+
+def _binary(stream: Any) -> Any:
+    """Return the bytes behind a stream of text."""
+    if not isinstance(stream, io.TextIOBase):
+        return stream
+    return getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())
 
 
 @contextmanager
@@ -104,16 +113,20 @@ def opened(source: Source, at: Place | None = None) -> Iterator[BinaryIO]:
     encoding = "utf-8" if at is None else at.encoding
     with ExitStack() as stack:
         stream: Any = source
-        if source == "-":
-            stream = sys.stdin
-        elif is_path(source):
+        head = b""
+        if is_path(source):
             path = os.fspath(cast(str, source))
-            stream = _PEEKED.pop(path) if path in _PEEKED else open(path, "rb")  # noqa: SIM115  the stack closes it
-            stack.enter_context(stream)
-        if isinstance(stream, io.TextIOBase):
-            stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())
-        head = _head(stream)
-        codec = _codec(head, name_of(source))
+            stream, head = _PEEKED.pop(path, (None, b""))
+            if path == "-":
+                stream, head = sys.stdin, head if stream is sys.stdin else b""
+            else:
+                stream = stack.enter_context(stream or open(path, "rb"))  # noqa: SIM115  the stack closes it
+        stream, name = _binary(stream), name_of(source)
+        head = _head(stream, head)
+        if head.startswith(_ARCHIVE):
+            stream, name = _only_member(stream, stack)
+            head = _head(stream)
+        codec = _codec(head, name)
         decoders: list[Callable[[BinaryIO], tuple[Any, tuple[type[Exception], ...]]]]
         decoders = [] if codec is None else [_CODECS[codec]]
         if encoding != "utf-8" and codec != "utf16":
@@ -168,17 +181,36 @@ def _decoded(line: str, first: bool) -> str:
     return line.removeprefix("\ufeff") if first else line
 
 
-def _head(stream: Any) -> bytes:
-    """Return the first bytes of a stream, which may arrive in pieces."""
-    head = b""
+def _head(stream: Any, head: bytes = b"") -> bytes:
+    """Return the first bytes of a stream, which may arrive in pieces, after those that were read before."""
     while len(head) < _LONGEST_MAGIC and (more := stream.read(_LONGEST_MAGIC - len(head))):
         head += more
     return head
 
 
+def _only_member(stream: Any, stack: ExitStack) -> tuple[Any, str]:
+    """Return the only file in a zip archive, and its name."""
+    import zipfile
+    import zlib
+
+    if not stream.seekable():
+        raise DamageError("a zip archive cannot be read from a pipe: give its path")
+    stream.seek(0)
+    try:
+        archive = stack.enter_context(zipfile.ZipFile(stream))
+        names = [one for one in archive.namelist() if not one.endswith("/") and not one.startswith("__MACOSX/")]
+        if "[Content_Types].xml" in names:
+            raise DamageError("the file is a spreadsheet or another document: save it as CSV")
+        if len(names) != 1:
+            raise DamageError(f"the zip archive has {len(names)} files: unpack it, and give their paths")
+        member = stack.enter_context(archive.open(names[0]))
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:  # RuntimeError: it is encrypted
+        raise DamageError(f"the zip archive cannot be read: {error}") from error
+    raw = _Bytes(member, b"", (zipfile.BadZipFile, EOFError, zlib.error))
+    return stack.enter_context(io.BufferedReader(raw, _BUFFER)), names[0]
+
+
 def _codec(head: bytes, name: str) -> str | None:
-    if head.startswith(_ARCHIVE):
-        raise DamageError("the file is a zip archive: unpack it. If it is a spreadsheet, save it as CSV")
     for magic, codec in _MAGIC.items():
         if head.startswith(magic):
             return codec

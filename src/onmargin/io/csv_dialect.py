@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, islice, takewhile
 from typing import NamedTuple
 
 from onmargin._numbers import MISSING, is_number, number_form, without_unit
@@ -176,6 +176,47 @@ def _rows(lines: Sequence[str], delimiter: str, quote: str | None, *, strip: boo
     with suppress(csv.Error):
         found.extend(filter(None, csv_rows([f"{line}\n" for line in lines], delimiter, quote, strip=strip)))
     return found
+
+
+def table_lines(lines: Iterable[str], skip_rows: int, comment: str | None) -> Iterator[str]:
+    """Return an iterator over the lines of a table, without those before it and without comments.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The lines of a file.
+    skip_rows : int
+        The number of lines before the table.
+    comment : str or None
+        How comments start; None if there are none.
+
+    Returns
+    -------
+    lines : iterator of str
+        The lines of the table.
+    """
+    lines = islice(lines, skip_rows, None) if skip_rows else iter(lines)
+    return lines if comment is None else (line for line in lines if not line.startswith(comment))
+
+
+def count_preamble(lines: Sequence[str]) -> int:
+    """Return the number of lines before the first of those that all have as many delimiters as the last line.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        The first lines of a file.
+
+    Returns
+    -------
+    n : int
+        The number of lines; 0 if there is no such delimiter.
+    """
+    for mark in DELIMITERS:
+        counts = [line.count(mark) for line in lines]
+        if counts and counts[-1]:
+            return len(counts) - sum(1 for _ in takewhile(counts[-1].__eq__, reversed(counts)))
+    return 0
 
 
 def csv_rows(lines: Iterable[str], delimiter: str, quote: str | None, *, strip: bool = False) -> Iterator[list[str]]:

@@ -1,21 +1,40 @@
 """Tables in text: CSV and TSV."""
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import IO, Any, ClassVar
 
-from onmargin._numbers import MISSING, SIGNS, is_number, plain_numbers
+from onmargin._numbers import MISSING, SIGNS, is_number, number_form, plain_numbers
 from onmargin.io._fields import Columns
 from onmargin.io._reader import MAX_RECORD, Reader, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
-from onmargin.io.csv_dialect import column_names, csv_rows, detect_dialect, first_row
-from onmargin.io.format import FormatError, Head, LabelNumbers, Options, Recipe, UnwritableError, Write, as_integer
+from onmargin.io.csv_dialect import (
+    CsvDialect,
+    column_names,
+    count_preamble,
+    csv_rows,
+    detect_dialect,
+    first_row,
+    table_lines,
+)
+from onmargin.io.format import (
+    FileProfile,
+    FormatError,
+    Head,
+    LabelNumbers,
+    Options,
+    Recipe,
+    UnwritableError,
+    Write,
+    as_integer,
+)
 from onmargin.io.table_format import TableFormat
 
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", " ": "whitespace"}
-COMMENTS = "remove the lines that start with #, such as with grep -v '^#' FILE | onmargin train - --format csv ..."
+COMMENTS = "use --comment '#' if it is a table with comments"
 
 
 def read_csv(
@@ -32,6 +51,8 @@ def read_csv(
     missing: Sequence[str] = ("",),
     row_names: bool = False,
     strip: bool = False,
+    skip_rows: int = 0,
+    comment: str | None = None,
 ) -> Reader[Record]:
     r"""Read the rows of a CSV or TSV file as dicts.
 
@@ -68,6 +89,10 @@ def read_csv(
         that column is "".
     strip : bool, default=False
         Whether to remove blanks around fields, as in "red, 1.5, yes".
+    skip_rows : int, default=0
+        Number of lines before the table to skip, such as those of a title.
+    comment : str or None, default=None
+        Lines that start with this string are skipped. If None, no line is a comment.
 
     Returns
     -------
@@ -100,8 +125,8 @@ def read_csv(
 
     # at.kept holds the column names, so that parsing can restart after a skipped row.
     def parse(lines: Iterator[str], at: Place) -> Iterator[Record]:
-        rows = _csv_rows(lines, delimiter, quote, strip)
         names: Sequence[str] | None = at.kept
+        rows = _csv_rows(table_lines(lines, skip_rows if names is None else 0, comment), delimiter, quote, strip)
         if names is None:
             first = next(rows, None)
             if first is None:
@@ -169,7 +194,9 @@ class Csv(TableFormat):
     """CSV, TSV, and tables whose columns are separated by whitespace."""
 
     name = "csv"
-    options: ClassVar[frozenset[str]] = TableFormat.options | {"delimiter", "header", "decimal", "thousands"}
+    options: ClassVar[frozenset[str]] = TableFormat.options | {
+        *("delimiter", "header", "decimal", "thousands", "skip_rows", "comment")
+    }
     missing = MISSING
 
     def matches(self, head: Head) -> bool:
@@ -188,10 +215,20 @@ class Csv(TableFormat):
         text = [*recipe.text, *recipe.renamed, *separated, *(name for name in recipe.table if name not in numeric)]
         return read_csv(source, label, weight=weight, text=text, missing=self.missing, **recipe.dialect)
 
+    def profile(self, path: str, recipe: Recipe, given: Options) -> FileProfile:
+        try:
+            return super().profile(path, recipe, given)
+        except FormatError as error:
+            n = 0 if given.get("skip_rows") else count_preamble(Head(path, recipe.encoding).lines)
+            if not n:
+                raise
+            raise FormatError(f"{error}. If the table starts in line {n + 1}, use --skip-rows {n}") from error
+
     def detect_dialect(self, path: str, recipe: Recipe, given: Options, *, numbers: bool = True) -> Recipe:
         """Return the recipe with the dialect of a file; without `numbers`, their marks are not detected."""
         delimiter = given.get("delimiter") or ("\t" if ".tsv" in path.lower()[-8:] else None)
-        lines = Head(path, recipe.encoding).lines
+        preamble: dict[str, Any] = {"skip_rows": given.get("skip_rows") or 0, "comment": given.get("comment")}
+        lines = list(table_lines(Head(path, recipe.encoding).lines, **preamble))
         marks = {name: given.get(name) for name in ("header", "decimal", "thousands")}
         try:
             found = detect_dialect(lines, delimiter=delimiter, numbers=numbers, **marks)
@@ -202,24 +239,31 @@ class Csv(TableFormat):
             widths = [len(first_row([line], found.delimiter, found.quote)) for line in ends]
             if widths[0] != widths[1] and not found.row_names:
                 raise FormatError(f"{path} starts with the comment {lines[0]!r:.60}: {COMMENTS}")
-        if (mark := given.get("decimal")) not in {None, "."}:
-            cells = [cell for line in lines[found.header :] for cell in first_row([line], found.delimiter, found.quote)]
-            pointed = next((cell for cell in cells if "." in cell and is_number(cell)), None)
-            if pointed is not None and not any(mark in cell for cell in cells):
-                raise FormatError(
-                    f"{path} has no decimal mark {mark!r}, but numbers such as {pointed!r}: omit --decimal"
-                )
-        return replace(recipe, dialect=found._asdict())
+        if given.get("decimal") is not None or given.get("thousands") is not None:
+            self._check_marks(path, lines[found.header :], found)
+        return replace(recipe, dialect=found._asdict() | preamble)
+
+    def _check_marks(self, path: str, lines: Sequence[str], dialect: CsvDialect) -> None:
+        """Raise an error for marks that contradict the numbers of a file."""
+        form = re.compile(number_form(dialect.decimal, dialect.thousands))
+        cells = [cell for line in lines for cell in first_row([line], dialect.delimiter, dialect.quote)]
+        plain = next((cell for cell in cells if "." in cell and is_number(cell) and not form.fullmatch(cell)), None)
+        if plain is not None and not any(form.fullmatch(cell) and not is_number(cell) for cell in cells):
+            marks = {"--decimal": dialect.decimal, "--thousands": dialect.thousands}
+            given = " and ".join(f"{name} {mark!r}" for name, mark in marks.items() if mark is not None)
+            raise FormatError(f"{path} has numbers such as {plain!r}, which do not go with {given}: omit the option")
 
     def adapt_dialect(self, path: str, recipe: Recipe, trained: Recipe, given: Options) -> Recipe:
         if trained.format != self.name:
             return self.detect_dialect(path, recipe, given)
         # Numbers are written as in the training data. The delimiter is that of the training data if it gives the
         # columns of the model.
-        usual = {"header": trained.dialect["header"], **given}
+        usual = {**{name: trained.dialect[name] for name in ("header", "skip_rows", "comment")}, **given}
         own = self.detect_dialect(path, recipe, {"delimiter": trained.dialect["delimiter"], **usual}, numbers=False)
         if self.missing_columns(path, own):
             own = self.detect_dialect(path, recipe, usual, numbers=False)
+        if usual["skip_rows"] and self.missing_columns(path, own):  # the file starts with the table
+            own = self.detect_dialect(path, recipe, {**usual, "skip_rows": 0}, numbers=False)
         header = own.dialect["header"] or self._names_without_label(path, own, trained)
         marks = {name: trained.dialect[name] for name in ("decimal", "thousands")}
         return own.with_dialect(header=header, **marks)
@@ -238,7 +282,7 @@ class Csv(TableFormat):
 
     def columns(self, path: str, recipe: Recipe) -> list[str]:
         dialect = recipe.dialect
-        lines = Head(path, recipe.encoding).lines
+        lines = list(table_lines(Head(path, recipe.encoding).lines, dialect["skip_rows"], dialect["comment"]))
         fields = first_row(lines, dialect["delimiter"], dialect["quote"], strip=dialect["strip"])
         if dialect["header"] is True:
             return [""] * dialect["row_names"] + column_names(fields)
@@ -249,7 +293,7 @@ class Csv(TableFormat):
 
     def raw_rows(self, path: str, recipe: Recipe) -> Iterator[Mapping[str, str]] | None:
         # An id of 007 must not become 7.
-        marks = {name: recipe.dialect[name] for name in ("delimiter", "header", "quote", "row_names", "strip")}
+        marks = {name: value for name, value in recipe.dialect.items() if name not in {"decimal", "thousands"}}
         reader = read_csv(path, None, text=self.columns(path, recipe), **marks)
         reader.encoding = recipe.encoding
         return (record.x for record in reader)

@@ -342,9 +342,12 @@ class Folder(Format):
     is_stream = can_skip = False
 
     def profile(self, path: str, recipe: Recipe, given: Options) -> FileProfile:
+        return super().profile(path, self.adapt(path, recipe, recipe, given), given)
+
+    def adapt(self, path: str, recipe: Recipe, trained: Recipe, given: Options) -> Recipe:
         if not any(entry.is_dir() for entry in _visible(Path(path))):
             raise FormatError(f"{path} has no subfolders: a folder of texts has one subfolder per label")
-        return super().profile(path, recipe, given)
+        return recipe
 
     def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
         return read_folder(source, encoding=recipe.encoding, random_state=0)

@@ -13,7 +13,7 @@ from onmargin.io._reader import Reader, ReadError
 from onmargin.io._source import Place, RecordError, opened, peek_pipe
 from onmargin.io.csv_dialect import DELIMITERS, is_aligned
 
-_HEAD = 1 << 16  # number of bytes to look at
+BLOCK = 1 << 16  # number of bytes at the beginning of a file to look at
 
 Kind = Literal["rows", "records", "sequences"]
 Options = Mapping[str, Any]
@@ -57,7 +57,7 @@ class Head:
         data = b""
         try:
             with opened(source, Place(self.path, self.encoding)) as stream:
-                while len(data) < _HEAD and (more := stream.read1(_HEAD)):  # type: ignore[attr-defined]
+                while len(data) < BLOCK and (more := stream.read1(BLOCK)):  # type: ignore[attr-defined]
                     data += more
         except RecordError as error:
             # The bytes received through a pipe so far may end within compressed data.

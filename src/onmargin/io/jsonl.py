@@ -340,15 +340,19 @@ class JsonLines(TableFormat):
         return recipe.with_dialect(flat=not keys & {"x", "features"} and not keys <= outer)
 
     def _check_wrapped(self, path: str, recipe: Recipe) -> None:
-        """Raise an error for a JSON file that is one object with the list of examples under a key."""
-        found = re.match(rb'\s*\{\s*"(\w+)"\s*:\s*\[\s*\{', Head(path, recipe.encoding).data)
-        entries = self._entries(path, recipe) if found else []
-        if found and (not entries or (len(entries) == 1 and len(entries[0]) == 1)):
+        """Raise an error for a JSON file that is one object, with the list of examples under a key, or over lines."""
+        data = Head(path, recipe.encoding).data
+        entries = self._entries(path, recipe)
+        found = re.search(rb'"(\w+)"\s*:\s*\[\s*[\[{]', data)
+        is_one = re.match(rb"\s*\{\s*(\n|$)", data) is not None  # the first line of an object over several lines
+        if found and (is_one or not entries or (len(entries) == 1 and entries[0].keys().isdisjoint(_FEATURES))):
             key = found[1].decode()
             raise FormatError(
                 f"{path} is one object with the examples under the key {key!r}: extract them, such as with "
                 f"jq -c '.{key}[]' {path} > {key}.jsonl"
             )
+        if is_one:
+            raise FormatError(f"{path} has objects over several lines: write one in each, such as with jq -c . {path}")
 
     def _entries(self, path: str, recipe: Recipe) -> list[dict[str, Any]]:
         return first_objects(Head(path, recipe.encoding).data, array=self.is_array)

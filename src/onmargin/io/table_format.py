@@ -1,7 +1,7 @@
 """Tables: detection of the label, of texts, of numbers and of useless columns."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -250,7 +250,7 @@ def check_columns(given: Options, names: Sequence[str], but: Collection[str] = (
 
 
 class Judged(NamedTuple):
-    """Judgment of columns: texts, reasons to leave others out, numbers, columns of numbers and categories, and notes."""
+    """Judgment of columns: texts, reasons to leave others out, numbers, numbers mixed with categories, and notes."""
 
     columns: tuple[str, ...]
     texts: tuple[str, ...]

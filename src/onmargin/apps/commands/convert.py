@@ -46,8 +46,10 @@ def convert(
     """Write the examples of FILES in another format."""
     from onmargin.apps.convert import Files
     from onmargin.apps.convert import convert as run
-    from onmargin.apps.outputs import check_output, written
+    from onmargin.apps.outputs import check_output, output_format, written
 
+    if output_format(out) not in {None, target}:
+        raise click.UsageError(f"--to {target} does not go with -o {out}")
     places: dict[str, str] = {}
     for flag, path in {"--out": out, "--names": names, "--labels": labels}.items():
         if path not in {None, "-"}:

@@ -99,6 +99,10 @@ def reading(command: Any) -> Any:
             help="Whether the first row of a CSV file has the column names (default: detected). Without a header the "
             "columns are named 0, 1 and so on.",
         ),
+        click.option("--comment", metavar="TEXT", help="Skip lines of a CSV file that start with this, such as '#'."),
+        click.option(
+            "--skip-rows", type=click.IntRange(0), metavar="N", help="Skip lines before the table in CSV files."
+        ),
         click.option("--delimiter", help="CSV field separator (default: detected)."),
         click.option("--weight", metavar="COLUMN", help="Column of a table with the weights of the examples."),
     ):

@@ -188,7 +188,11 @@ def backup(*, url: str, out: Path, token_file: Path | None) -> None:
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed: pip install '.[serve]' in a clone of onmargin") from error
 
-    fetch_backup(url, out, None if token_file is None else token_file.read_text(encoding="utf-8").strip())
+    try:
+        token = None if token_file is None else token_file.read_text(encoding="ascii").strip()
+    except UnicodeDecodeError:  # the error would show the token
+        raise Failure(f"{token_file} must have a token as `onmargin token` prints it, in one line") from None
+    fetch_backup(url, out, token)
 
 
 @click.command()

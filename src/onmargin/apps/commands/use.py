@@ -59,7 +59,7 @@ def predict(
     The files may have labels or not. --json adds the scores of the classes. A model that was trained with --coverage
     adds prediction sets or intervals.
     """
-    from onmargin.apps.outputs import check_output, written
+    from onmargin.apps.outputs import check_output, output_format, written
     from onmargin.apps.predict import Order
     from onmargin.apps.predict import predict as run
 
@@ -67,7 +67,7 @@ def predict(
         check_output(out, (*files, model), ours=lambda _: False, force=force)
     elif force:
         raise click.UsageError("--force is for -o FILE")
-    if keep and not out.endswith((".csv", ".tsv", ".jsonl")):
+    if keep and output_format(out) is None:
         raise click.UsageError("--keep is for -o with a .csv, .tsv or .jsonl file")
     order = Order(model, files, chosen(format), check_reading(**where), as_json, proba, abstain, strict, keep)
     with written(out) as file:

@@ -4,6 +4,7 @@ The file is in WAL mode with synchronous=FULL: a committed transaction is on dis
 process and used by one thread at a time.
 """
 
+import os
 import sqlite3
 import struct
 from collections.abc import Iterator
@@ -91,6 +92,12 @@ class JournalFile:
         self.writable = writable
         self.sound = True
         mode = "rwc" if writable else "ro"
+        read_only = [place for place in (path.parent, path) if place.exists() and not os.access(place, os.W_OK)]
+        if read_only and writable:
+            raise JournalError(f"{read_only[0]} is read-only: give the service a folder that it can write to")
+        wal = Path(f"{path}-wal")
+        if read_only and not (wal.exists() and wal.stat().st_size):
+            mode += "&immutable=1"  # otherwise SQLite writes an index
         try:
             self.db = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}",

@@ -33,7 +33,7 @@ def document(*, tokens: bool) -> bytes:
     }
     types = sorted({*(kind for kind in kinds if kind is not None), schema.Problem}, key=lambda kind: kind.__name__)
     _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
-    _open_tuples(components)
+    _declare_items(components)
     paths: dict[str, dict[str, Any]] = {}
     for one in OPERATIONS:
         paths.setdefault(one.path, {})[one.method.lower()] = _described(one, tokens=tokens)
@@ -48,11 +48,11 @@ def document(*, tokens: bool) -> bytes:
     return msgspec.json.encode(described)
 
 
-def _open_tuples(schema: Any) -> None:
-    """Replace `"items": false`, which generators of clients do not read; the length of a tuple is limited anyway."""
+def _declare_items(schema: Any) -> None:
+    """Give each array a schema of its items: generators of clients read neither none nor `false`."""
     for value in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
-        _open_tuples(value)
-    if isinstance(schema, dict) and schema.get("items") is False:
+        _declare_items(value)
+    if isinstance(schema, dict) and schema.get("type") == "array" and schema.get("items", False) is False:
         schema["items"] = {}
 
 

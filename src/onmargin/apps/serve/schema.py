@@ -13,7 +13,7 @@ Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Label = str | Whole
 # Squares of larger numbers, and their sums, could overflow, and a model would never recover.
 Number = Annotated[float, Meta(ge=-1e100, le=1e100)]
-Feature = Number | str | None  # null is a missing value
+Feature = bool | Number | str | None  # null is a missing value; true is 1
 # A text, features by name, a vector, a list of names, or the tokens of a sequence, depending on the model.
 X = str | dict[str, Feature] | list[Number | str | list[str] | dict[str, Feature]]
 Y = str | Whole | Number | list[Label] | None
