@@ -7,6 +7,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from onmargin.apps.serve.tokens import Tokens, line
 from tests.apps.serving import TIMEOUT, create, learn, predict, records, served
+from tests.waiting import wait_until
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
@@ -76,6 +77,31 @@ def test_it_follows_a_model(client, opened):
     origin = str(client.base_url)
     assert all(url.startswith((origin, "data:")) for url in page.asked)
     assert page.wrong == []
+
+
+def test_nothing_on_the_page_is_silent(browser, client, opened):
+    """A model that is gone, broken JSON, a bound above 100 % and a matrix that is too wide are said."""
+    page = opened()
+    page.goto(f"{client.base_url}?model=gone")
+    expect(page.locator("#gone")).to_have_text("There is no model 'gone': this is 'm'.")
+    page.select_option("#models", "other")
+    expect(page.locator("#gone")).to_have_text("")
+    for text in ('{"a": 1,', "[1, 2", "{a: 1}"):
+        page.fill("#x", text)
+        page.click("#try button")
+        expect(page.locator("#answer .wrong")).to_contain_text("not valid JSON")
+    create(client, "hard", C=1000)
+    learn(client, "hard", *[({"a": 1.0}, "xy"[k % 2]) for k in range(60)])
+    page.select_option("#models", "hard")
+    expect(page.locator("#said")).to_contain_text("which is above 100 % and excludes nothing yet")
+    create(client, "many")
+    learn(client, "many", *[({f"f{k % 30}": 1.0}, f"a label with a long name {k % 30}") for k in range(90)])
+    page.select_option("#models", "many")
+    expect(page.locator("#confusion-said")).to_contain_text("of 30 are shown")
+    for width in (1200, 400):
+        page.set_viewport_size({"width": width, "height": 800})
+        learn(client, "many", ({"f0": 1.0}, "a label with a long name 0"))
+        wait_until(lambda: page.locator("#confusion").evaluate("one => one.scrollWidth <= one.clientWidth"))
 
 
 @pytest.mark.full

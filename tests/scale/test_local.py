@@ -144,3 +144,14 @@ def test_a_fork_server_that_is_killed_is_replaced(tmp_path):
         wait_until(lambda: all(map(ended, workers)))  # from the previous pool
     finally:
         engine.close()
+
+
+def test_a_script_without_main_is_told_once(tmp_path):
+    """Workers import the script; they used to print a traceback each, around the line that matters."""
+    script = tmp_path / "driver.py"
+    script.write_text("from operator import add\nfrom onmargin.scale import LocalEngine\n")
+    script.write_text(script.read_text() + "print(list(LocalEngine(2).map(add, [1, 2], 10)))\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith('keep what a script does under if __name__ == "__main__":')
+    assert "freeze_support" not in done.stderr

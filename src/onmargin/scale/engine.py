@@ -9,7 +9,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from itertools import count
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import current_process, get_all_start_methods, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -135,6 +135,8 @@ class LocalEngine:
 
     def _workers(self) -> "_Pool":
         if self._pool is None:
+            if getattr(current_process(), "_inheriting", False):  # a worker runs a script that has no such line
+                raise SystemExit(1)  # the error in the first process says so
             self._pool = _Pool(self.workers)
         return self._pool
 

@@ -12,6 +12,9 @@ const HINTS = {
   other: ['An example: a text, or JSON such as ', '{"size": 1.5, "color": "red"}', ' or ', '[0.1, 2]'],
 };
 
+// The widths in pixels of the names of the rows of a confusion matrix, and of one of its columns.
+const [NAMES, CELL] = [120, 48];
+
 const path = (last) => `v1/models/${encodeURIComponent(page.name)}/${last}`;
 const counts = (task) => (task === "regress" || task === "novelty" ? "loss" : "mistakes");
 
@@ -69,7 +72,11 @@ async function findModels() {
       view("none");
       return say("no models", "");
     }
-    if (!names.includes(page.name)) follow(names.includes(wanted()) ? wanted() : names[0]);
+    if (!names.includes(page.name)) {
+      const gone = wanted();
+      follow(names.includes(gone) ? gone : names[0]);
+      if (gone && !names.includes(gone)) setText("gone", `There is no model '${gone}': this is '${page.name}'.`);
+    }
     if (select.value !== page.name) select.value = page.name;
   } catch (problem) {
     refused(problem);
@@ -80,6 +87,7 @@ async function follow(name, remember = true) {
   page.stop?.abort();
   Object.assign(page, { name, stop: new AbortController(), shown: null, bound: null, labels: "", weighed: -1 });
   $("answer").replaceChildren();
+  setText("gone", "");
   $("models").value = name;
   if (remember && wanted() !== name) history[wanted() ? "pushState" : "replaceState"](null, "", `?${new URLSearchParams({ model: name })}`);
   const { signal } = page.stop;
@@ -221,7 +229,9 @@ function drawError({ model, curve }) {
   drawChart($("error"), series, { x: "examples", top: top || undefined, format: what === "loss" ? plain : (part) => `${plain(100 * part)} %` });
   if (!model.seq) return setText("said", "each example is predicted before it is learned");
   const said = `${title} ${format(now)} after ${model.seq.toLocaleString("en")} examples, each predicted before it was learned`;
-  const allowed = bound ? `; ${bound.theorem} allows ${format(bound.bound / bound.rounds)} after ${bound.rounds.toLocaleString("en")}` : "";
+  const most = bound && bound.bound / bound.rounds;
+  const vacuous = bound && what === "mistakes" && most > 1 ? ", which is above 100 % and excludes nothing yet" : "";
+  const allowed = bound ? `; ${bound.theorem} allows ${format(most)} after ${bound.rounds.toLocaleString("en")}${vacuous}` : "";
   setText("said", said + allowed + (page.bound?.none ? `; no bound: ${page.bound.none}` : ""));
 }
 
@@ -263,7 +273,8 @@ function showConfusion(cells) {
     sums.set(y, (sums.get(y) ?? 0) + n);
     sums.set(predicted, sums.get(predicted) ?? 0);
   }
-  const labels = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a)).slice(0, 15).sort(inOrder);
+  const most = Math.min(15, Math.max(3, Math.floor(($("confusion").clientWidth - NAMES) / CELL)));
+  const labels = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a)).slice(0, most).sort(inOrder);
   const found = new Map(cells.map(([y, predicted, n]) => [JSON.stringify([y, predicted]), n]));
   const key = JSON.stringify([labels, cells]);
   if (page.confusion === key) return;
@@ -325,7 +336,11 @@ async function showWeights() {
 
 function tryOne(event) {
   event.preventDefault();
-  predict(path, page.shown.model, example($("x").value), $("answer"));
+  try {
+    predict(path, page.shown.model, example($("x").value), $("answer"));
+  } catch (problem) {
+    $("answer").replaceChildren(element("p", problem.message, { className: "wrong" }));
+  }
 }
 
 $("models").addEventListener("change", () => follow($("models").value));

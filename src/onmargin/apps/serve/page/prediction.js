@@ -7,9 +7,10 @@ import { fetched } from "./requests.js";
 export function example(text) {
   try {
     const value = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : text;
-  } catch {
-    return text;
+    return typeof value === "number" || value === null ? text : value;
+  } catch (problem) {
+    if (!/^\s*(\{|\[\s*["'{[\d-])/.test(text)) return text;
+    throw new Error(`This is not valid JSON: ${problem.message}. If it is a text, write it in quotes.`);
   }
 }
 
