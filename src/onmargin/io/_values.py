@@ -7,7 +7,7 @@ member, whose name is the name of a codec in the table below.
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from math import inf, isfinite, nan
@@ -43,6 +43,7 @@ PUBLIC_MODULES = (
     ("stream.", "onmargin.stream"),
     ("confidence.", "onmargin.confidence"),
 )
+_JSON_TYPES = {type(None), bool, int, str}
 # How many characters shorter than the declared width of its type the items of an array may be.
 SPARE_CHARACTERS = 4096
 
@@ -88,25 +89,41 @@ class Writer:
 
     def encode(self, value: Any, place: str) -> Any:
         """Return the JSON of a value at a place such as "state.classes_"."""
-        if type(value) in (type(None), bool, int, str) or (type(value) is float and isfinite(value)):
+        kind = type(value)
+        if kind in _JSON_TYPES or (kind is float and isfinite(value)):
             return value
-        if type(value) is list:
-            if set(map(type, value)) <= {int, str, bool}:
-                return list(value)
-            return [self.encode(item, f"{place}.{i}") for i, item in enumerate(value)]
+        if kind is list:
+            return self.listed(value, place)
         for name, given in self.given.items():
             if value is given:
                 return {"given": name}
-        tag = _likely_tag(value) or next((tag for tag, codec in CODECS.items() if codec.accepts(value)), None)
-        if tag is not None:
+        # The most common kinds of values, and then those that each codec must be asked for.
+        if kind is dict:
+            tag = "dict" if set(map(type, value)) <= {str} else "pairs"
+        elif kind is np.ndarray and value.dtype.kind in "biuf" and value.dtype.name in DTYPES:
+            tag = "array"
+        else:
+            tag = next((tag for tag, codec in CODECS.items() if codec.accepts(value)), "")
+        if tag:
             return {tag: CODECS[tag].encode(self, value, place)}
         raise UnsavableError(
             f"{place} is a {type(value).__name__}, and a model file holds numbers, strings, arrays and what is made of "
             f"them only; got {value!r:.80}"
         )
 
+    def listed(self, values: Iterable[Any], place: str) -> list[Any]:
+        found = list(values)
+        for k, value in enumerate(found):
+            if type(value) not in _JSON_TYPES:
+                found[k] = self.encode(value, f"{place}.{k}")
+        return found
+
     def mapped(self, values: Mapping[str, Any], place: str) -> dict[str, Any]:
-        return {name: self.encode(value, f"{place}.{name}") for name, value in values.items()}
+        found = dict(values)
+        for name, value in values.items():
+            if type(value) not in _JSON_TYPES:
+                found[name] = self.encode(value, f"{place}.{name}")
+        return found
 
     def add(self, array: NDArray[Any], place: str) -> str:
         """Add an array to the file under the name of its place."""
@@ -182,18 +199,6 @@ class Reader:
         elif state:
             raise ValueError(f"a {content['class']} learns nothing, but has {', '.join(sorted(state))}")
         return model
-
-
-def _likely_tag(value: Any) -> str | None:
-    """Return the codec of the most common kinds of values, without asking each codec."""
-    kind = type(value)
-    if kind in (tuple, float):
-        return str(kind.__name__)
-    if kind is dict:
-        return "dict" if set(map(type, value)) <= {str} else "pairs"
-    if kind is np.ndarray:
-        return "array" if value.dtype.kind in "biuf" and value.dtype.name in DTYPES else None
-    return "part" if is_part(value) else None
 
 
 @dataclass(frozen=True)
@@ -303,7 +308,7 @@ def _encode_part(writer: Writer, part: Any, place: str) -> dict[str, Any]:
     pieces = take_apart(part)
     return {
         "kind": pieces.kind.__name__,
-        "arguments": [writer.encode(value, f"{place}.{i}") for i, value in enumerate(pieces.arguments)],
+        "arguments": writer.listed(pieces.arguments, place),
         "settings": writer.mapped(pieces.settings, place),
         "state": writer.encode(pieces.state, place),
     }
@@ -321,16 +326,17 @@ def _encode_pairs(writer: Writer, values: Mapping[Any, Any], place: str) -> list
 
 
 CODECS: dict[str, Codec] = {
+    "part": Codec(is_part, _encode_part, _decode_part),
     # inf, -inf or nan, which JSON lacks
     "float": Codec(lambda v: type(v) is float, lambda w, v, at: repr(v), _decode_float),
     "tuple": Codec(
         lambda v: type(v) is tuple,
-        lambda w, v, at: w.encode(list(v), at),
+        Writer.listed,
         lambda r, content: tuple(r.decode(content)),
     ),
     "dict": Codec(
         lambda v: isinstance(v, Mapping) and all(type(key) is str for key in v),
-        lambda w, v, at: w.mapped(v, at),
+        Writer.mapped,
         lambda r, content: r.mapped(content),
     ),
     "pairs": Codec(
@@ -346,7 +352,7 @@ CODECS: dict[str, Codec] = {
     ),
     "array": Codec(
         lambda v: _is_array(v, "biuf") and v.dtype.name in DTYPES,
-        lambda w, v, at: w.add(v, at),
+        Writer.add,
         lambda r, content: r.arrays(content),
     ),
     # an array of strings or objects
@@ -357,7 +363,6 @@ CODECS: dict[str, Codec] = {
         _encode_random,
         _decode_random,
     ),
-    "part": Codec(is_part, _encode_part, _decode_part),
     "estimator": Codec(
         lambda v: public_name(type(v)) is not None,
         lambda w, v, at: w.describe(v, f"{at}."),

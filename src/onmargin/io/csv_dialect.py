@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import chain, islice, takewhile
 from typing import NamedTuple
 
@@ -129,7 +130,7 @@ def is_aligned(lines: Sequence[str], *, categories: bool = True) -> bool:
         The guess.
     """
     lines = [line for line in lines if line.strip()][:_ROWS]
-    if not {*";|"}.isdisjoint("".join(lines)):
+    if not lines or len(lines[-1].split(None, 1)) < 2 or not {*";|"}.isdisjoint("".join(lines)):
         return False
     rows = _rows(lines, " ", '"')
     width = len(rows[-1]) if rows else 0
@@ -338,6 +339,7 @@ def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, bool, bool
     return round(n_rows / len(lines), 1), len(rows[0]) == width, delimiter != ",", share, width
 
 
+@lru_cache(1 << 12)
 def _looks_numeric(field: str) -> bool:
     if is_number(field):
         return True

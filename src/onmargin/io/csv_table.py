@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import inf
 from typing import IO, Any, ClassVar
 
@@ -126,50 +127,33 @@ def read_csv(
     # at.kept holds the column names, so that parsing can restart after a skipped row.
     def parse(lines: Iterator[str], at: Place) -> Iterator[Record]:
         names: Sequence[str] | None = at.kept
-        rows = _csv_rows(table_lines(lines, skip_rows if names is None else 0, comment), delimiter, quote, strip)
-        if names is None:
-            first = next(rows, None)
-            if first is None:
-                return
-            names = column_names(first) if header is True else list(header or map(str, range(len(first))))
-            names = ["", *names] if row_names else names
-        columns = Columns(names, label, weight)
-        given = at.kept is None and header is not True
-        at.kept = names
-
-        def record(row: list[str]) -> Record:
-            if len(row) != len(names):
-                raise RecordError(f"the row has {len(row)} fields, and there are {len(names)} columns")
-            pairs = zip(names, row, strict=True)
-            return columns.record(
-                {
+        # The record as a whole is limited by the reader; the limit of the csv module applies to all readers of a process.
+        csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
+        lines = table_lines(lines, skip_rows if names is None else 0, comment)
+        rows = filter(None, csv_rows(lines, delimiter, quote, strip=strip))
+        try:
+            if names is None:
+                first = next(rows, None)
+                if first is None:
+                    return
+                names = column_names(first) if header is True else list(header or map(str, range(len(first))))
+                names = ["", *names] if row_names else names
+                rows = rows if header is True else chain([first], rows)
+            columns = Columns(names, label, weight)
+            at.kept = names
+            for row in rows:
+                if len(row) != len(names):
+                    raise RecordError(f"the row has {len(row)} fields, and there are {len(names)} columns")
+                values = {
                     name: field if name in strings else parse_field(name, field)
-                    for name, field in pairs
+                    for name, field in zip(names, row, strict=True)
                     if field and (field not in left_out or name == columns.label)
                 }
-            )
-
-        if given:
-            yield record(first)  # type: ignore[arg-type]
-        for row in rows:
-            yield record(row)
-
-    return line_reader(path, parse, newline="")
-
-
-def _csv_rows(lines: Iterator[str], delimiter: str, quote: str | None, strip: bool) -> Iterator[list[str]]:
-    # The record as a whole is limited by the reader; the limit of the csv module applies to all readers in a process.
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
-    rows = csv_rows(lines, delimiter, quote, strip=strip)
-    while True:
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
+                yield columns.record(values)
         except csv.Error as error:
             raise RecordError(f"the row is not CSV: {error}") from error
-        if row:
-            yield row
+
+    return line_reader(path, parse, newline="")
 
 
 def _field_parser(decimal: str, thousands: str | None) -> Callable[[str, str], float | str]:
@@ -198,6 +182,7 @@ class Csv(TableFormat):
         *("delimiter", "header", "decimal", "thousands", "skip_rows", "comment")
     }
     missing = MISSING
+    parses_strings = False  # the reader does
 
     def matches(self, head: Head) -> bool:
         return head.is_table

@@ -190,8 +190,8 @@ def _pieces(text: str, arrays: Mapping[str, NDArray[Any]]) -> Iterator[Any]:
     The bytes are the same as the safetensors library would write, arrays of larger numbers first. Unlike the library,
     this does not copy all arrays in memory, and it can write to any file.
     """
-    order = sorted(arrays, key=lambda name: (ORDER.index(arrays[name].dtype.name), name))
-    ends = list(accumulate((arrays[name].nbytes for name in order), initial=0))
+    order = [name for _, name in sorted([(ORDER.index(array.dtype.name), name) for name, array in arrays.items()])]
+    ends = list(accumulate([arrays[name].nbytes for name in order], initial=0))
     entries = {
         name: _entry(arrays[name]) | {"data_offsets": list(at)} for name, at in zip(order, pairwise(ends), strict=True)
     }

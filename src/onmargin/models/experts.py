@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import groupby
+from itertools import filterfalse, groupby
 from math import inf
 from operator import attrgetter, itemgetter
 from typing import Any, ClassVar, NamedTuple
@@ -182,9 +182,7 @@ class Experts(NamedTuple):
         return self._without(attrgetter("weights.level"))
 
     def _without(self, left_out: Callable[[Expert], Any]) -> "Experts":
-        sparse, dense, table = (
-            tuple(expert for expert in some if not left_out(expert)) for some in (self.sparse, self.dense, self.table)
-        )
+        sparse, dense, table = (tuple(filterfalse(left_out, some)) for some in (self.sparse, self.dense, self.table))
         return self._replace(sparse=sparse, dense=dense, table=table)
 
 
