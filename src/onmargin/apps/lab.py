@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from onmargin import lab
 from onmargin.apps.failure import Failure
-from onmargin.apps.signals import Signals, Stopped
+from onmargin.apps.pace import Signals, Stopped
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,11 @@
-"""The pace of a training run: pieces that are learned between signals, and the times of checkpoints."""
+"""Pieces that are learned between signals, the times of checkpoints, and the signals to stop."""
 
+import signal
 import time
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Self
 
 from onmargin.apps.chunks import Chunk, Position
 
@@ -52,3 +55,48 @@ class Due:
         self._last = time.monotonic()
         self._wait = max(_EVERY, _SHARE * (self._last - start))
         self._examples = 0
+
+
+class Stopped(BaseException):
+    """Request to end the program; `number` is the signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Signals:
+    """Signal handler that raises `Stopped`, at once while the program waits for data, or after an atomic step.
+
+    The cleanup afterwards is not interrupted by further signals.
+    """
+
+    def __enter__(self) -> Self:
+        self._within = False
+        self._pending: int | None = None
+        self._old: dict[int, Any] = {
+            number: signal.signal(number, self._receive) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+
+    def _receive(self, number: int, _: FrameType | None) -> None:
+        if self._within:
+            self._pending = number
+        else:
+            self._within = True
+            raise Stopped(number)
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Context of a step that signals do not interrupt."""
+        self._within = True
+        try:
+            yield
+        finally:
+            self._within = self._pending is not None
+        if self._pending is not None:
+            raise Stopped(self._pending)

@@ -10,18 +10,15 @@ import numpy as np
 
 from onmargin.apps.chunk_learner import ChunkLearner, Mark
 from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, joined, read_chunks
-from onmargin.apps.evaluate import measure_chunk, new_measure
 from onmargin.apps.failure import Failure
 from onmargin.apps.loaded import load_learner
-from onmargin.apps.new_learner import begin, task_of
-from onmargin.apps.pace import Due, Pace
+from onmargin.apps.pace import Due, Pace, Signals, Stopped
 from onmargin.apps.progress import NullReporter, Progress, Reporter
 from onmargin.apps.report import Report
 from onmargin.apps.run import START, Run, fingerprint
-from onmargin.apps.signals import Signals, Stopped
 from onmargin.apps.sniff import adapt_recipe, check_files, named_options, pipe_name
 from onmargin.apps.tasks import guess_task, usual_radius
-from onmargin.apps.training_options import TrainingOptions
+from onmargin.apps.training_options import TrainingOptions, begin, task_of
 from onmargin.errors import ExampleError
 from onmargin.features.records import RecordFeatures
 from onmargin.io import ReadError
@@ -296,6 +293,8 @@ def _held_out(run: Run, first: int, n: int) -> Any:
 
 def _measure_held_out(run: Run) -> Report:
     """Evaluate the model on the held-out examples of all files."""
+    from onmargin.apps.evaluate import measure_chunk, new_measure
+
     learner: Any = run.learner
     measure = new_measure(learner)
     n = 0

@@ -98,7 +98,11 @@ class Writer:
             if value is given:
                 return {"given": name}
         # The most common kinds of values, and then those that each codec must be asked for.
-        if kind is dict:
+        if kind is tuple or kind is float:
+            tag = kind.__name__
+        elif is_part(value):
+            tag = "part"
+        elif kind is dict:
             tag = "dict" if set(map(type, value)) <= {str} else "pairs"
         elif kind is np.ndarray and value.dtype.kind in "biuf" and value.dtype.name in DTYPES:
             tag = "array"
@@ -326,7 +330,6 @@ def _encode_pairs(writer: Writer, values: Mapping[Any, Any], place: str) -> list
 
 
 CODECS: dict[str, Codec] = {
-    "part": Codec(is_part, _encode_part, _decode_part),
     # inf, -inf or nan, which JSON lacks
     "float": Codec(lambda v: type(v) is float, lambda w, v, at: repr(v), _decode_float),
     "tuple": Codec(
@@ -363,6 +366,7 @@ CODECS: dict[str, Codec] = {
         _encode_random,
         _decode_random,
     ),
+    "part": Codec(is_part, _encode_part, _decode_part),
     "estimator": Codec(
         lambda v: public_name(type(v)) is not None,
         lambda w, v, at: w.describe(v, f"{at}."),

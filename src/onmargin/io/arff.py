@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from onmargin.io._fields import Columns
-from onmargin.io._reader import Reader, ReadError, Record, line_reader, parse_number
+from onmargin.io._reader import Columns, Reader, ReadError, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
 from onmargin.io.format import Head, Recipe
 from onmargin.io.table_format import TableFormat

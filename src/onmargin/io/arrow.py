@@ -10,8 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from onmargin.io._fields import Columns, check_field, flat_fields
-from onmargin.io._reader import Reader, ReadError, Record
+from onmargin.io._reader import Columns, Reader, ReadError, Record, check_field, flat_fields
 from onmargin.io._source import Place, RecordError, Source, is_path, name_of, opened
 from onmargin.io.format import Head, Recipe
 from onmargin.io.table_format import TableFormat

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain, islice, takewhile
 from typing import NamedTuple
 
-from onmargin._numbers import MISSING, is_number, number_form, without_unit
+from onmargin._numbers import MISSING, SIGNS, is_number, number_form, without_unit
 
 DELIMITERS = ",\t;|"
 _ROWS = 500  # maximum number of rows to look at
@@ -401,10 +401,10 @@ def _numeric_columns(rows: Sequence[Sequence[str]]) -> Iterator[list[str]]:
     """Yield the numbers of each column that mostly has numbers, without units."""
     width = max(map(len, rows), default=0)
     for k in range(width):
-        filled = [without_unit(f) for row in rows if k < len(row) and (f := row[k].strip()) not in MISSING]
+        filled = [field for row in rows if k < len(row) and (field := row[k].strip()) not in MISSING]
         numbers = [field for field in filled if _looks_numeric(field)]
         if 2 * len(numbers) > len(filled):
-            yield numbers
+            yield [field if SIGNS.isdisjoint(field) else without_unit(field) for field in numbers]
 
 
 def _other_mark(rows: Sequence[Sequence[str]], decimal: str | None, thousands: str | None) -> tuple[str, str | None]:

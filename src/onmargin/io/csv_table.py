@@ -9,8 +9,7 @@ from math import inf
 from typing import IO, Any, ClassVar
 
 from onmargin._numbers import MISSING, SIGNS, is_number, number_form, plain_numbers
-from onmargin.io._fields import Columns
-from onmargin.io._reader import MAX_RECORD, Reader, Record, line_reader, parse_number
+from onmargin.io._reader import MAX_RECORD, Columns, Reader, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
 from onmargin.io.csv_dialect import (
     CsvDialect,
@@ -127,10 +126,11 @@ def read_csv(
     # at.kept holds the column names, so that parsing can restart after a skipped row.
     def parse(lines: Iterator[str], at: Place) -> Iterator[Record]:
         names: Sequence[str] | None = at.kept
-        # The record as a whole is limited by the reader; the limit of the csv module applies to all readers of a process.
+        # The reader limits a record as a whole; the limit of the csv module applies to all readers of a process.
         csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
         lines = table_lines(lines, skip_rows if names is None else 0, comment)
         rows = filter(None, csv_rows(lines, delimiter, quote, strip=strip))
+        again: list[list[str]] = []
         try:
             if names is None:
                 first = next(rows, None)
@@ -138,10 +138,10 @@ def read_csv(
                     return
                 names = column_names(first) if header is True else list(header or map(str, range(len(first))))
                 names = ["", *names] if row_names else names
-                rows = rows if header is True else chain([first], rows)
+                again = [] if header is True else [first]
             columns = Columns(names, label, weight)
             at.kept = names
-            for row in rows:
+            for row in chain(again, rows):
                 if len(row) != len(names):
                     raise RecordError(f"the row has {len(row)} fields, and there are {len(names)} columns")
                 values = {

@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any, BinaryIO
 
-from onmargin.io._fields import check_weight, flat_fields
-from onmargin.io._reader import Reader, Record, byte_reader, each_record, line_reader
+from onmargin.io._reader import Reader, Record, byte_reader, check_weight, each_record, flat_fields, line_reader
 from onmargin.io._source import DamageError, Place, RecordError, Source
 from onmargin.io.format import FormatError, Head, LabelNumbers, Options, Recipe, Write, as_integer, list_names
 from onmargin.io.table_format import TableFormat, label_by_name

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, overload
 
 from onmargin import io
 from onmargin.io.formats import FORMATS, guess_format
-from onmargin.io.grouping import grouped
+from onmargin.io.prefetch import grouped
 
 _BATCH = 1000  # records per batch, for formats that are read one record at a time
 

@@ -119,7 +119,7 @@ class TableFormat(Format):
         """Judge columns, and the features of nested values in them."""
         others = {name for row in rows for name in row}.difference(columns)
         inner = sorted(name for name in others if name.partition(":")[0] in columns)
-        parse = number_parser(".", None) if self.parses_strings else lambda _: None
+        parse = number_parser(".", None) if self.parses_strings else None
         judged = judge(rows, [*columns, *inner], parse)
         left_out = {name: reason for name, reason in judged.left_out.items() if name in columns}
         return judged._replace(left_out=left_out)
@@ -261,7 +261,7 @@ class Judged(NamedTuple):
 
 
 def judge(
-    rows: Sequence[Mapping[str, Any]], names: Sequence[str], parse: Callable[[str], float | None] = lambda _: None
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str], parse: Callable[[str], float | None] | None = None
 ) -> Judged:
     """Judge columns by their values in the first rows; `parse` returns the number in a string."""
     judged = Judged(tuple(names), (), {}, (), (), {})
@@ -270,7 +270,7 @@ def judge(
         if is_text(values):
             judged = judged._replace(texts=(*judged.texts, name))
             continue
-        parsed = [parse(value) if isinstance(value, str) else value for value in values]
+        parsed = [(parse and parse(value)) if isinstance(value, str) else value for value in values]
         others = [value for value, number in zip(values, parsed, strict=True) if number is None]
         n, n_others = len(values), len(others)
         is_numeric = n_others < n and n_others <= max(0.1 * n, n >= _FEW_ROWS)

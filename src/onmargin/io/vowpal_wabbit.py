@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Any
 
-from onmargin.io._fields import check_weight
-from onmargin.io._reader import Reader, Record, line_reader, parse_number
+from onmargin.io._reader import Reader, Record, check_weight, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
 from onmargin.io.format import Format, Head, LabelNumbers, Recipe, Write, named_values
 from onmargin.io.svmlight import NUMBER
