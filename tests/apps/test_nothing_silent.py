@@ -154,7 +154,10 @@ def test_rows_of_a_frame_are_predicted(tmp_path):
     onmargin("train", data, "-o", out)
     with served(tmp_path / "service") as http, Client(str(http.base_url)) as client:
         client.upload("people", out)
-        found = client.predict_many("people", pandas.read_csv(data))
+        frame = pandas.read_csv(data)
+        found = client.predict_many("people", frame)
+        frame.loc[3, "income"] = None
+        assert client.predict_many("people", frame) == client.predict_many("people", frame.to_dict("records"))
     assert found == onmargin("predict", out, data).split()
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin.io import ReadError, prefetch
+from onmargin.io._reader import grouped
 from onmargin.io.format import Recipe, is_pipe
 from onmargin.io.formats import FORMATS
-from onmargin.io.prefetch import grouped
 from onmargin.io.svmlight import SparseRows
 from onmargin.io.table_format import labels_present, split_labels
 

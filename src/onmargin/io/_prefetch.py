@@ -1,12 +1,9 @@
-"""Reading ahead in a background thread, and grouping of records into lists."""
+"""Reading ahead in a background thread."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from queue import Full, Queue
 from threading import Event, Thread
 from typing import Generic, TypeVar
-
-from onmargin.io._reader import ReadError
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -88,32 +85,3 @@ def prefetch(items: Iterable[T_co], ahead: int = 2) -> Iterable[T_co]:
     if ahead < 1:
         raise ValueError(f"ahead must be at least 1; got {ahead!r}")
     return _Prefetched(items, ahead)
-
-
-def grouped(items: Iterable[T_co], size: int) -> Iterator[list[T_co]]:
-    """Yield items in lists; the items before an error are yielded before it is raised.
-
-    Parameters
-    ----------
-    items : iterable
-        The items.
-    size : int
-        Number of items per list; the last list may have fewer.
-
-    Yields
-    ------
-    group : list
-        The next items.
-    """
-    rest = iter(items)
-    while True:
-        group: list[T_co] = []
-        try:
-            group.extend(islice(rest, size))  # extend keeps the items before an error
-        except ReadError:
-            if group:
-                yield group
-            raise
-        if not group:
-            return
-        yield group

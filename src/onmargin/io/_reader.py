@@ -1,8 +1,9 @@
 """Records and their readers, checks of the fields of a record, and selection of the label and weight columns."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
 
 from onmargin.io._source import DamageError, EncodingError, Lines, Place, RecordError, Source, name_of, opened
@@ -140,6 +141,35 @@ class Reader(Generic[T_co]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.path}>"
+
+
+def grouped(items: Iterable[T_co], size: int) -> Iterator[list[T_co]]:
+    """Yield items in lists; the items before an error are yielded before it is raised.
+
+    Parameters
+    ----------
+    items : iterable
+        The items.
+    size : int
+        Number of items per list; the last list may have fewer.
+
+    Yields
+    ------
+    group : list
+        The next items.
+    """
+    rest = iter(items)
+    while True:
+        group: list[T_co] = []
+        try:
+            group.extend(islice(rest, size))  # extend keeps the items before an error
+        except ReadError:
+            if group:
+                yield group
+            raise
+        if not group:
+            return
+        yield group
 
 
 _OF_RECORDS = ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, overload
 
 from onmargin import io
+from onmargin.io._reader import grouped
 from onmargin.io.formats import FORMATS, guess_format
-from onmargin.io.prefetch import grouped
 
 _BATCH = 1000  # records per batch, for formats that are read one record at a time
 

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from math import isnan
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlencode
@@ -539,7 +540,10 @@ def _examples(X: Any) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value for JSON; arrays and sets become lists."""
+    """Convert a value for JSON; arrays and sets become lists, and NaN in a dict, which is a missing value, null."""
+    if isinstance(value, dict):
+        plain = {name: _plain(part) for name, part in value.items()}
+        return {name: None if isinstance(part, float) and isnan(part) else part for name, part in plain.items()}
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, set | frozenset | tuple):
