@@ -405,3 +405,19 @@ def test_predictions_of_a_tagger_have_words_and_probabilities(tmp_path):
     assert first == {"prediction": ["B-NP", "I-NP", "B-VP"], "tokens": first["tokens"]}
     assert first["tokens"][0] == {"w": "the", "pos": "DT"}
     assert "has no probabilities" in onmargin("predict", out, data, "--abstain", 0.1, code=1)
+
+
+def test_a_few_numbers_do_not_change_what_a_column_is(tmp_path):
+    """A text, a date and an id with some cells that are numbers used to be categories without a word."""
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    words = {"a": "quite good indeed", "b": "rather bad today"}
+    rows = [
+        f"x{k},2024-01-{1 + k % 28:02d},{words['ab'[k % 2]]} {k % 9},{'UV'[k % 2]},{'ab'[k % 2]}" for k in range(100)
+    ]
+    rows[50] = "7,2024,5,3,a"
+    data.write_text("\n".join(["id,day,note,size,kind", *rows]) + "\n")
+    message = said("train", data, "-o", out)
+    assert "text 'note'" in message
+    assert "left out: 'id' (different in every row), 'day' (dates)" in message
+    names = library.load(out).feature_names_
+    assert {"note=good", "size=U", "size=V", "size=3"} <= set(names)

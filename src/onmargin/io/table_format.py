@@ -267,21 +267,23 @@ def judge(
     judged = Judged(tuple(names), (), {}, (), (), {})
     for name in names:
         values = [row[name] for row in rows if name in row]
-        if is_text(values):
-            judged = judged._replace(texts=(*judged.texts, name))
-            continue
         parsed = [(parse and parse(value)) if isinstance(value, str) else value for value in values]
         others = [value for value, number in zip(values, parsed, strict=True) if number is None]
         n, n_others = len(values), len(others)
         is_numeric = n_others < n and n_others <= max(0.1 * n, n >= _FEW_ROWS)
+        is_mixed = not is_numeric and 0 < n_others < 0.9 * n
         if is_numeric:
             values = [number for number in parsed if number is not None]
             judged = judged._replace(numbers=(*judged.numbers, name))
-        elif n_others < n:
+        elif is_mixed:
             judged = judged._replace(mixed=(*judged.mixed, name))
-        if (reason := _useless(name, values)) is not None:
+        else:  # a few cells that are numbers do not change what the others are
+            values = others
+        if is_text(values):
+            judged = judged._replace(texts=(*judged.texts, name))
+        elif (reason := _useless(name, values)) is not None:
             judged.left_out[name] = reason
-        elif 0 < n_others <= 0.9 * n:
+        elif n_others and (is_numeric or is_mixed):
             role = "missing" if is_numeric else "categories"
             judged.notes[name] = (
                 f"{n_others} of {n} cells of {name!r} are not numbers, such as {others[0]!r:.60}: they are treated as "
