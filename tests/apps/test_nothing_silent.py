@@ -121,6 +121,9 @@ def test_training_continues_with_another_format(tmp_path):
     onmargin("train", data, "-o", tmp_path / "b", "--from", out)
     assert library.load(tmp_path / "a").totals_.rounds == 800
     assert library.load(tmp_path / "a").feature_names_ == library.load(tmp_path / "b").feature_names_
+    message = onmargin("train", data, lines, "-o", tmp_path / "c", "--from", out, code=1)
+    assert "is not written as" in message
+    assert not (tmp_path / "c").exists()
 
 
 def test_unknown_tags_are_noticed(tmp_path):
@@ -244,6 +247,7 @@ def test_columns_written_differently_are_noticed(tmp_path):
     onmargin("train", data, "-o", out)
     assert "knows none of the values of 'size' in " in said("predict", out, other)
     assert "such as '0,5': are they written as" in onmargin("evaluate", out, other, "--strict", code=1)
+    assert "such as '0,5': are they written as" in said("train", other, "-o", tmp_path / "more", "--from", out)
     frame = pandas.read_csv(data, sep=";")
     frame.to_parquet(tmp_path / "a.parquet")
     assert "knows none of the values of 'flag'" in said("predict", out, tmp_path / "a.parquet")

@@ -76,12 +76,7 @@ def examples(
                 known, some = learner.familiar(chunk)
                 met = met or some
                 if known and first == 1:
-                    for name, cell in learner.strange_columns(chunk, own.table).items():
-                        warn(
-                            f"the model knows none of the values of {name!r} in {path}, such as {cell!r:.60}: are they "
-                            "written as in the training data?",
-                            strict=strict,
-                        )
+                    warn_strange(learner, path, own, chunk, strict=strict)
                 if met and not known and (len(chunk) > 1 or first == _ENOUGH):
                     warn(_UNKNOWN.format(path), strict=strict)
                     known = True  # warn only once
@@ -98,6 +93,13 @@ _UNKNOWN = (
     "the model knows none of the features of {}, and predicts the same for all examples: are its columns or words "
     "those of the training data?"
 )
+
+
+def warn_strange(learner: ChunkLearner, path: str, recipe: Recipe, chunk: Chunk, *, strict: bool = False) -> None:
+    """Warn about columns of a file whose first values the model does not know."""
+    for name, cell in learner.strange_columns(chunk, recipe.table).items():
+        problem = f"the model knows none of the values of {name!r} in {path}, such as {cell!r:.60}"
+        warn(f"{problem}: are they written as in the training data?", strict=strict)
 
 
 def warn(problem: str, *, strict: bool) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from onmargin.apps.chunk_learner import ChunkLearner, Mark
 from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, joined, read_chunks
 from onmargin.apps.failure import Failure
-from onmargin.apps.loaded import load_learner
+from onmargin.apps.loaded import load_learner, warn, warn_strange
 from onmargin.apps.pace import Due, Pace, Signals, Stopped
 from onmargin.apps.progress import NullReporter, Progress, Reporter
 from onmargin.apps.report import Report
@@ -135,8 +135,7 @@ def _begin_run(options: TrainingOptions, out: str, start: str | None, say: NullR
         recipe = profile.recipe
         for path in options.files[1:]:
             if missing := FORMATS[recipe.format].missing_columns(path, recipe):
-                text = f"{path} has no column {list_names(missing)}, which {options.files[0]} has"
-                click.echo(f"warning: {text}", err=True)
+                warn(f"{path} has no column {list_names(missing)}, which {options.files[0]} has", strict=False)
         say.profile(profile)
         return Run(options, out, recipe)
     learner, recipe, _ = load_learner(start)
@@ -153,17 +152,21 @@ def _begin_run(options: TrainingOptions, out: str, start: str | None, say: NullR
 def _recipe_to_continue(options: TrainingOptions, learner: ChunkLearner, trained: Recipe) -> Recipe:
     """Return how to read the files that a model continues with; columns that differ cause a warning."""
     recipes = {path: adapt_recipe(path, trained, options.format, {}) for path in options.files}
+    first = recipes[options.files[0]]
     for path, own in recipes.items():
         format = FORMATS[own.format]
+        if (own.format, own.dialect.get("delimiter")) != (first.format, first.dialect.get("delimiter")):
+            raise Failure(f"{path} is not written as {options.files[0]} is: continue with one after the other")
         if learner.task != "novelty" and not format.has_labels(path, own):
             raise Failure(f"{path} has no labels in a column {own.label!r}, as the training data of the model have")
         if missing := format.missing_columns(path, own):
             known = {*own.table, *own.features.get("ignore", ()), *own.target_columns}
             new = [name for name in format.columns(path, own) if name not in known]
             more = f"; its columns {list_names(new)} are new to the model" if new else ""
-            text = f"{path} has no column {list_names(missing)}, which the model has learned from{more}"
-            click.echo(f"warning: {text}", err=True)
-    return recipes[options.files[0]]
+            warn(f"{path} has no column {list_names(missing)}, which the model has learned from{more}", strict=False)
+        if not is_pipe(path) and (chunk := next(read_chunks(path, own), None)) is not None:
+            warn_strange(learner, path, own, chunk)
+    return first
 
 
 def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Position, Digest | None]]:
