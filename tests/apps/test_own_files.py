@@ -43,6 +43,8 @@ def test_nested_values_are_features_or_ignored(tmp_path):
     assert "'items' must be a finite number or a string" in onmargin("train", data, "-o", out, code=1)
     onmargin("train", data, "-o", out, "--ignore", "items")
     assert library.load(out).feature_names_ == ["size:0", "size:1", "user:age"]
+    data.write_text(json.dumps(record) + "\n")
+    assert onmargin("predict", out, data).split()
 
 
 def test_a_column_name_that_occurs_twice(tmp_path):

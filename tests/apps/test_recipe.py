@@ -180,3 +180,12 @@ def test_booleans_are_read_the_same_everywhere(tmp_path):
         assert client.predict_many("flags", rows) == expected
         assert client.predict_many("flags", pandas.DataFrame(rows)) == expected
         assert client.learn_many("flags", rows, expected) == expected
+
+
+def test_targets_that_are_strings_are_parsed(tmp_path):
+    rows = [{"size": str(k % 9), "price": f"{2.5 * (k % 9) + 1}"} for k in range(90)]
+    data, out = tmp_path / "a.jsonl", tmp_path / "model"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    onmargin("train", data, "-o", out, "--label", "price", "--task", "regress")
+    assert library.load(out).feature_names_ == ["size"]
+    assert report("evaluate", out, data)["mae"] < 1

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from onmargin._numbers import number_parser
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
 from onmargin.io.format import Recipe, as_integer
@@ -20,7 +21,12 @@ def _class(label: Any) -> Any:
     return as_integer(label)
 
 
+_parse = number_parser(".", None)
+
+
 def _number(label: Any) -> float:
+    if isinstance(label, str) and (number := _parse(label)) is not None:
+        return number
     if isinstance(label, bool) or not isinstance(label, int | float):
         raise ValueError(f"a target must be a number; got {label!r:.60}. For names use --task classify")
     return float(label)

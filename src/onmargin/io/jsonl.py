@@ -344,8 +344,9 @@ class JsonLines(TableFormat):
         entries = self._entries(path, recipe)
         found = re.search(rb'"(\w+)"\s*:\s*\[\s*[\[{]', data)
         is_one = re.match(rb"\s*\{\s*(\n|$)", data) is not None  # the first line of an object over several lines
-        if found and (is_one or not entries or (len(entries) == 1 and entries[0].keys().isdisjoint(_FEATURES))):
-            key = found[1].decode()
+        key = found[1].decode() if found else ""
+        is_wrapped = is_one or not entries or (len(entries) == 1 and entries[0].keys().isdisjoint(_FEATURES))
+        if key and is_wrapped and key not in recipe.features.get("ignore", ()):
             raise FormatError(
                 f"{path} is one object with the examples under the key {key!r}: extract them, such as with "
                 f"jq -c '.{key}[]' {path} > {key}.jsonl"
