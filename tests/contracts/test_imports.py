@@ -27,6 +27,7 @@ LAYERS = [
     {"confidence", "evaluate", "river"},
     {"lab"},
     {"apps"},
+    {"__main__"},
 ]
 HEIGHT = {part: height for height, layer in enumerate(LAYERS) for part in layer}
 # Imports from above, each on first use: `fit` takes shards, and model files name the public classes of all modules.
