@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from onmargin._core import rounds
 from onmargin._core.background import Background
-from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.geometries.center import Center
+from onmargin._core.geometries.diagonal import Adaptive, Confidence, Normalized
+from onmargin._core.geometries.geometry import ColumnMap, Euclidean, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.sequence import Sequence
@@ -210,10 +212,10 @@ class Learner(Part, Generic[SomeGeometry]):
         pace = STRETCH if self.forks else self.pace(X, trials)
         return [(first, min(first + pace, stop)) for first in range(start, stop, pace)]
 
-    def recombine(self, mixing: NDArray[np.float64]) -> None:
-        """Replace the columns by combinations: the new column c is the sum over k of mixing[c, k] times column k."""
+    def recombine(self, column_map: ColumnMap) -> None:
+        """Replace the columns by multiples of them, and new ones."""
         geometry: Any = self.geometry
-        self.geometry = geometry.recombine(mixing)
+        self.geometry = geometry.recombine(column_map)
 
     @property
     def plain(self) -> bool:

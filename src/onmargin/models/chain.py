@@ -195,9 +195,9 @@ class Chain:
     def add_labels(self, new: Iterable[Any]) -> None:
         """Add labels, with weights of zero."""
         labels, places = self.model.labels.with_new(new)
-        mixing = label_columns(places, len(labels), calibrated=False)
-        if mixing is not None:
-            self.model.learner.geometry = self.geometry.grown(mixing)
+        column_map = label_columns(places, len(labels), calibrated=False)
+        if column_map is not None:
+            self.model.learner.geometry = self.geometry.grown(column_map)
             self.model.labels = labels
 
     def hide(self, labels: Sequence[int]) -> None:

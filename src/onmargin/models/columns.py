@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.geometries.geometry import ColumnMap
+
 Places = Sequence[int] | NDArray[Any]
 
 
@@ -19,8 +21,8 @@ def intercept_value(*, fit: bool, scaling: float | str) -> float:
 
 def class_columns(
     places: Places, n_classes: int, geometry: Any, *, half: float | None = None
-) -> NDArray[np.float64] | None:
-    """Return the columns of all classes as combinations of the known ones, which move to `places`; None if unchanged.
+) -> ColumnMap | None:
+    """Return the columns of all classes as multiples of the known ones, which move to `places`; None if unchanged.
 
     New ones start at zero. Two classes have one column w, which stands for -half w and half w: the difference of two
     prototypes, or with half = 1 the score of one class against the other. If None, the geometry knows `half`.
@@ -28,25 +30,24 @@ def class_columns(
     known = len(places)
     if n_classes <= max(known, 2):
         return None
-    if known == 2:
-        half = geometry.half if half is None else half
-        columns = np.array([[-half], [half]])
-    else:
-        columns = np.eye(known, max(known, 1))
-    mixed = np.zeros((n_classes, columns.shape[1]))
-    mixed[places] = columns
-    return mixed
+    if known != 2:
+        return moved_columns(places, n_classes)
+    factor = np.zeros(n_classes)
+    half = geometry.half if half is None else half
+    factor[places] = [-half, half]
+    return ColumnMap(np.zeros(n_classes, np.intp), factor)
 
 
-def label_columns(
-    places: Places, n_labels: int, geometry: Any = None, *, calibrated: bool
-) -> NDArray[np.float64] | None:
+def moved_columns(places: Places, n_columns: int) -> ColumnMap:
+    """Return columns of which the known ones move to `places`."""
+    source, factor = np.zeros(n_columns, np.intp), np.zeros(n_columns)
+    source[places], factor[places] = np.arange(len(places)), 1
+    return ColumnMap(source, factor)
+
+
+def label_columns(places: Places, n_labels: int, geometry: Any = None, *, calibrated: bool) -> ColumnMap | None:
     """Return the same for labels with a column each; the calibration label stays last."""
     known = len(places)
     if n_labels <= known:
         return None
-    mixed = np.zeros((n_labels + calibrated, max(known + calibrated, 1)))
-    mixed[places, np.arange(known)] = 1
-    if calibrated:
-        mixed[-1, -1] = 1
-    return mixed
+    return moved_columns([*places, n_labels] if calibrated else places, n_labels + calibrated)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.geometries.geometry import ColumnMap, Euclidean, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
 from onmargin._core.steps.window import GramWindow, TubeWindow, Window
@@ -182,25 +182,26 @@ class KeptExamples(Part):
         first = 0 if window is None else max(len(self.target) - window + 1, 0)
         return KeptExamples(*(part[first:] for part in self)) if first else self
 
-    def recombine(self, mixing: NDArray[np.float64]) -> KeptExamples:
-        """Return the examples for columns that are combinations of those there were, so that sums stay what they are.
+    def recombine(self, column_map: ColumnMap) -> KeptExamples:
+        """Return the examples for new columns, so that sums stay what they are.
 
         The one variable of an example of two classes becomes that of the other class as its rival. It stays if the two
         classes change places.
         """
-        if len(mixing) == 1:
+        factor, source = column_map.factor, column_map.source
+        if len(factor) == 1:
             return replace(self, target=-self.target, scores=-self.scores)
-        alpha = np.zeros((len(self.target), len(mixing)))
-        places = mixing.argmax(axis=0)
-        if mixing.shape[1] == 1:
-            low, high = mixing[:, 0].argmin(), places[0]
+        alpha = np.zeros((len(self.target), len(factor)))
+        if not source.any():  # of a single column
+            low, high = factor.argmin(), factor.argmax()
             target = np.where(self.target > 0, high, low).astype(np.float64)
             rival = np.where(self.target > 0, low, high)
-            alpha[np.arange(len(alpha)), rival] = mixing[high, 0] * self.alpha[:, 0]
+            alpha[np.arange(len(alpha)), rival] = factor[high] * self.alpha[:, 0]
         else:
+            places = np.flatnonzero(factor)  # the old columns stay in order
             target = places[self.target.astype(np.intp)].astype(np.float64)
             alpha[:, places] = self.alpha
-        return replace(self, target=target, alpha=alpha, scores=self.scores @ mixing.T)
+        return replace(self, target=target, alpha=alpha, scores=column_map.of(self.scores))
 
 
 def check_kept(kept: Any, geometry: Geometry, step: Any) -> None:
@@ -323,11 +324,11 @@ class WindowLearner(Learner[Any]):
         super().check()
         check_kept(self.kept, self.geometry, self.step)
 
-    def recombine(self, mixing: NDArray[np.float64]) -> None:
+    def recombine(self, column_map: ColumnMap) -> None:
         kept = self.kept
-        super().recombine(mixing)
+        super().recombine(column_map)
         if kept is not None:
-            self._kept = kept.recombine(mixing)
+            self._kept = kept.recombine(column_map)
 
     def learn(
         self,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.geometries.geometry import ColumnMap, Euclidean, Geometry
 from onmargin._core.geometries.transformed import Transformed
 from onmargin._core.several.geometries import SideBySide, WithAverage
 from onmargin._core.several.hedge import all_awake
@@ -153,15 +153,15 @@ def _groups(found: Sequence[Member]) -> list[int]:
     return list(map(names.index, names))
 
 
-def recombine_models(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> Geometry:
-    """Return the same models with combined columns."""
+def recombine_models(geometry: Geometry, width: int, column_map: ColumnMap) -> Geometry:
+    """Return the same models with new columns, of which each had `width`."""
     made: list[Geometry] = []
     for leaf in geometry.leaves():
         if isinstance(leaf, Transformed):
-            made.append(leaf.alike(recombine_models(leaf.inner, width, mixing)))
+            made.append(leaf.alike(recombine_models(leaf.inner, width, column_map)))
         else:
-            made += leaf.recombine_members(width, mixing)
-    return _join_packed(made, len(mixing))
+            made += leaf.recombine_members(width, column_map)
+    return _join_packed(made, len(column_map))
 
 
 def combination(

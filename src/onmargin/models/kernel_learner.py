@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core import rounds
+from onmargin._core.geometries.geometry import ColumnMap
 from onmargin._core.geometries.kernel import Expansion, expand
 from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
@@ -352,10 +353,10 @@ class KernelWindowLearner(KernelLearner):
         super().check()
         check_kept(self.kept, self.geometry, self.step)
 
-    def recombine(self, mixing: NDArray[np.float64]) -> None:
-        super().recombine(mixing)
+    def recombine(self, column_map: ColumnMap) -> None:
+        super().recombine(column_map)
         if self.kept is not None:
-            self.kept = self.kept.recombine(mixing)
+            self.kept = self.kept.recombine(column_map)
 
     def _effort(self) -> int:
         return sweep_window(self.kept, self.step)

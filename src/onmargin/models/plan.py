@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.calibration import Calibration
-from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.geometries.geometry import ColumnMap, Geometry
 from onmargin._core.geometries.standardized import StandardizedEntries
 from onmargin._core.rows import Rows
 from onmargin._core.several.geometries import ExpertPaths, SideBySide
@@ -99,7 +99,7 @@ class ClassRules:
 
     # (places of the known labels, number of labels, geometry) -> columns of all labels as combinations of the known
     # ones; None if new ones are zero.
-    columns: Callable[[Places, int, Any], NDArray[np.float64] | None] = class_columns
+    columns: Callable[[Places, int, Any], ColumnMap | None] = class_columns
     calibrated: bool = False  # whether scores are those of classes with probabilities
     at_once: bool = False  # whether all labels of a call must be known in its first round
 
@@ -357,20 +357,21 @@ class Model(Part):
         """Make room for this many classes, of which those known so far go to `places`."""
         known, geometry = len(places), self.learner.geometry
         if known == n_classes == 2:
-            mixing = None if places[0] == 0 else np.array([[-1.0]])  # the first class is the second now
+            # If the first class is the second now, the signs of weights change.
+            column_map = None if places[0] == 0 else ColumnMap(np.zeros(1, np.intp), np.array([-1.0]))
         else:
-            mixing = self.plan.classes.columns(places, n_classes, geometry)
+            column_map = self.plan.classes.columns(places, n_classes, geometry)
         totals = self.learner._totals
         if totals.calibration is not None:
             # The difference of the scores of two classes is now 2 * half times the old single score.
-            stretch = 2.0 * mixing[places[1], 0] if mixing is not None and known == 2 < n_classes else 1.0
+            stretch = 2.0 * column_map.factor[places[1]] if column_map is not None and known == 2 < n_classes else 1.0
             self.learner._totals = totals.add_classes(places, n_classes, stretch)
-        if mixing is None:
+        if column_map is None:
             return
         if self.plan.ensemble is None:
-            self.learner.recombine(mixing)
+            self.learner.recombine(column_map)
         else:
-            self.learner.geometry = recombine_models(geometry, known if known > 2 else 1, mixing)
+            self.learner.geometry = recombine_models(geometry, known if known > 2 else 1, column_map)
 
     @property
     def combined(self) -> ExpertVote | None:

@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 
-from onmargin._core.geometries.geometry import combined
 from onmargin._core.restore import fill, whole, zeros
 
 from libc.math cimport INFINITY, exp, fabs, frexp, ldexp, log, pow, sinh, sqrt
@@ -77,16 +76,16 @@ cdef class Additive(Geometry):
         threshold = self.threshold if n_columns == 1 else 0.0
         return type(self)(**{**self.settings(), "n_columns": n_columns, "threshold": threshold})
 
-    def recombine(self, mixing):
-        """Return a copy with combined columns of theta: column c is sum_k mixing[c, k] times column k."""
-        cdef Additive copy = self.alike(len(mixing))
-        if np.array_equal(mixing, [[-1]]):  # sums over the opposite of theta stay as they are
+    def recombine(self, column_map):
+        """Return a copy with new columns of theta, as a `ColumnMap` makes them of those of this geometry."""
+        cdef Additive copy = self.alike(len(column_map))
+        if column_map.factor.tolist() == [-1]:  # sums over the opposite of theta stay as they are
             copy.__setstate__(self.__reduce__()[2])
             for array in (copy.theta, copy.slopes):
                 np.negative(array, out=array)
             return copy
         copy.clock = self.clock
-        copy.theta[:, :copy.n_columns] = combined(self.theta[:, :self.n_columns], mixing)
+        copy.theta[:, :copy.n_columns] = column_map.of(self.theta[:, :self.n_columns])
         copy.sum_anew()
         return copy
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onmargin._core.geometries.geometry import combined
+from onmargin._core.geometries.geometry import ColumnMap
 from onmargin._core.restore import whole, zeros
 
 from libc.math cimport isnan
@@ -20,9 +20,9 @@ cdef inline double square_and_clear(double* number) noexcept nogil:
     return square
 
 
-def between(tables, mixing):
-    """Return linear combinations of the labels in tables of label by next label, the last two axes."""
-    return combined(combined(tables, mixing).swapaxes(-1, -2), mixing).swapaxes(-1, -2)
+def between(tables, column_map):
+    """Return the new labels in tables of label by next label, the last two axes."""
+    return column_map.of(column_map.of(tables).swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 cdef class Paths(Euclidean):
@@ -89,25 +89,25 @@ cdef class Paths(Euclidean):
         weights, intercept = super().mean()
         return weights if self.order is None else weights[self.order], intercept
 
-    def recombine(self, mixing):
-        """Return a copy with linear combinations of the labels: label c is sum_k mixing[c, k] times label k."""
-        copy = super().recombine(mixing)
-        self.hand_over(copy, mixing)
+    def recombine(self, column_map):
+        """Return a copy with new labels, as a `ColumnMap` makes them of those of this geometry."""
+        copy = super().recombine(column_map)
+        self.hand_over(copy, column_map)
         return copy
 
-    def grown(self, mixing):
-        """These labels, each where a row of `mixing` has a 1 for it, and new ones of weight zero where a row has none.
+    def grown(self, column_map):
+        """These labels, where `column_map` moves them, and new ones of weight zero.
 
         The weights are shared with this geometry while it has room for more labels; otherwise they are copied, with
         room for half as many again. For labels that come one by one the number of copies grows as their logarithm.
         Before the first feature a copy costs nothing, and spare room would spread the weights over more memory.
         """
         cdef Paths other
-        cdef Py_ssize_t n = len(mixing), known = self.n_columns
-        is_new = ~mixing.any(axis=1)
+        cdef Py_ssize_t n = len(column_map), known = self.n_columns
+        is_new = column_map.factor == 0
         # Where labels were taken back, the columns after the known ones are not zero.
         if self.feature_major and n <= self.capacity and self.taken[0] == known == n - is_new.sum():
-            order = (np.arange(known, dtype=np.int32) if self.order is None else self.order)[mixing.argmax(axis=1)]
+            order = (np.arange(known, dtype=np.int32) if self.order is None else self.order)[column_map.source]
             order[is_new] = np.arange(known, n)
             other = self.alike(self.n_features, n)
             other.share(self, order)
@@ -120,8 +120,8 @@ cdef class Paths(Euclidean):
             other.clock = self.clock
             learned = self.columns()
         for name, array in learned.items():
-            getattr(other, name).T[:] = combined(array.T, mixing)
-        self.hand_over(other, mixing)
+            getattr(other, name).T[:] = column_map.of(array.T)
+        self.hand_over(other, column_map)
         return other
 
     cdef share(self, Paths other, order):
@@ -138,13 +138,13 @@ cdef class Paths(Euclidean):
     def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones of weight zero."""
         copy = super().resize(n_features)
-        self.hand_over(copy, np.eye(self.n_columns))
+        self.hand_over(copy, ColumnMap(np.arange(self.n_columns), np.ones(self.n_columns)))
         return copy
 
-    def hand_over(self, copy, mixing):
+    def hand_over(self, copy, column_map):
         """Set the combined transitions of a copy."""
         for name in self.tables():
-            getattr(copy, name)[:] = between(getattr(self, name), mixing)
+            getattr(copy, name)[:] = between(getattr(self, name), column_map)
 
     def mean_transitions(self):
         """Return the averaged transitions, padded like the scores; the current ones until averaging has started."""
@@ -301,9 +301,9 @@ cdef class EdgePaths(Paths):
         learned = {f"edge_{name}": array for name, array in self.edges.arrays().items() if "intercept" not in name}
         return super().arrays() | {"places": self.places} | learned
 
-    def grown(self, mixing):
+    def grown(self, column_map):
         """A copy with new labels, as of `recombine`: the weights of pairs of labels lie as far apart as labels do."""
-        return self.recombine(mixing)
+        return self.recombine(column_map)
 
     def choose(self, Py_ssize_t start, chosen):
         """Set which features from `start` on have transition weights; those before do not change."""
@@ -313,13 +313,13 @@ cdef class EdgePaths(Paths):
         if n > self.edges.n_features:
             self.edges = self.edges.resize(max(n, 2 * self.edges.n_features))
 
-    def hand_over(self, copy, mixing):
+    def hand_over(self, copy, column_map):
         """Set the combined transition arrays of a copy."""
-        super().hand_over(copy, mixing)
+        super().hand_over(copy, column_map)
         shared = min(self.n_features, copy.n_features)
         copy.places[:shared] = self.places[:shared]
         for mine, other in zip(self.by_pair(), copy.by_pair(), strict=True):
-            other[:] = between(mine, mixing)
+            other[:] = between(mine, column_map)
 
     def by_pair(self):
         """Return the transition weights of the chosen features and their lag: feature by label by next label."""

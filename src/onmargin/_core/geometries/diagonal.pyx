@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from onmargin._core.geometries.geometry import column_runs
 from onmargin._core.restore import zeros
 
 from libc.math cimport INFINITY, sqrt
@@ -57,13 +56,13 @@ cdef class Diagonal(Euclidean):
         """Return the learned arrays by name."""
         return {**self.columns(), **self.by_feature(), **self.others()}
 
-    def recombine(self, mixing):
+    def recombine(self, column_map):
         """Combine columns as for plain weights; a column that comes from another keeps its metric."""
-        copy = super().recombine(mixing)
-        runs = column_runs(mixing)
+        copy = super().recombine(column_map)
+        runs = column_map.runs
         if runs is None:
-            kept = mixing.any(axis=1)
-            runs = [(kept, np.abs(mixing).argmax(axis=1)[kept])]
+            kept = column_map.factor != 0
+            runs = [(kept, column_map.source[kept])]
         for name, array in {**self.by_feature(), **self.others()}.items():
             if name.startswith("metric"):
                 for new, old in runs:

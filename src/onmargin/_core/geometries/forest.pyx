@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onmargin._core.geometries.geometry import combined, float_type
+from onmargin._core.geometries.geometry import float_type
 from onmargin._core.restore import fill, whole, zeros
 
 from libc.float cimport FLT_MAX
@@ -197,10 +197,18 @@ cdef class Forest(Geometry):
         """Whether some learned rows are not used any more."""
         return self.n_rows() < self.clock
 
-    def recombine(self, mixing):
-        """Return a copy with linear combinations of the targets: see `Euclidean.recombine`."""
-        sums = np.concatenate([self.sums[..., :1], combined(self.sums[..., 1:], mixing)], axis=-1)
-        return self.made(self.n_features, {"targets": combined(self.targets, mixing), "sums": sums})
+    def recombine(self, column_map):
+        """Return a copy with the targets of new columns: see `Euclidean.recombine`."""
+        cdef Forest other = type(self)(self.n_features, len(column_map), self.dtype, self.n_kept)
+        cdef Py_ssize_t trees = self.n_trees(), nodes = self.children.max() + 2, rows = min(self.clock, self.n_kept)
+        other.clock, other.first, other.due = self.clock, self.first, self.due
+        other.grown, other.dropped = self.grown, self.dropped
+        for name in ("rows", "weights", "losses", "tested", "thresholds", "children"):
+            getattr(other, name)[...] = getattr(self, name)
+        column_map.write(self.targets[:rows], other.targets[:rows])
+        other.sums[:trees, :nodes, 0] = self.sums[:trees, :nodes, 0]
+        column_map.write(self.sums[:trees, :nodes, 1:], other.sums[:trees, :nodes, 1:])  # others are not in use
+        return other
 
     def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones, which were zero so far."""

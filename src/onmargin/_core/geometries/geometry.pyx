@@ -1,6 +1,6 @@
 """A geometry holds the weights and moves them."""
 
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -26,35 +26,46 @@ def float_type(dtype):
     return found
 
 
-def combined(columns, mixing):
-    """Return linear combinations of columns, the last axis: column c is sum_k mixing[c, k] times column k.
+class ColumnMap:
+    """New columns, each a multiple of an old one: column c is factor[c] times column source[c]; new ones have factor 0.
 
-    If each is a multiple of one column, as for new classes, this avoids a matrix product, which takes far longer.
+    It takes memory for the columns only, where a matrix would make a new class cost the square of their number.
     """
-    if mixing.shape[1] == 0 or (np.count_nonzero(mixing, axis=1) > 1).any():
-        return columns @ mixing.T.astype(columns.dtype)
-    source = np.abs(mixing).argmax(axis=1)
-    factors = mixing[np.arange(len(mixing)), source].astype(columns.dtype)
-    return columns[..., source] * factors + 0  # + 0 turns -0 into 0, as in a sum
 
+    def __init__(self, source, factor):
+        self.source = source
+        self.factor = factor
 
-def column_runs(mixing):
-    """Return where columns only move, as pairs of slices of new and old columns; None if they are combined."""
-    new, old = np.nonzero(mixing != 0)  # of booleans, it is ten times as fast
-    if (new[1:] == new[:-1]).any() or (mixing[new, old] != 1).any():
-        return None
-    cuts = [0, *(np.flatnonzero((np.diff(new) != 1) | (np.diff(old) != 1)) + 1).tolist(), len(new)]
-    ends = [(i, j - 1) for i, j in zip(cuts, cuts[1:], strict=False) if i < j]
-    return [tuple([slice(int(part[i]), int(part[j]) + 1) for part in (new, old)]) for i, j in ends]
+    def __len__(self):
+        return len(self.source)
 
+    def behind(self, Py_ssize_t first):
+        """Return the same map for old columns that begin at another one."""
+        return ColumnMap(self.source + first, self.factor)
 
-cdef combine_into(out, columns, mixing, runs):
-    """Write the combinations to `out`; columns that only move are read and written once."""
-    if runs is None:
-        out[...] = combined(columns, mixing)
-        return
-    for new, old in runs:
-        np.add(columns[..., old], 0, out=out[..., new])
+    def of(self, columns):
+        """Return the new columns, where columns are the last axis."""
+        # + 0 turns -0 into 0, as in a sum
+        return columns[..., self.source] * self.factor.astype(columns.dtype) + 0
+
+    @cached_property
+    def runs(self):
+        """Where columns only move, as pairs of slices of new and old columns; None if factors scale them."""
+        new = np.flatnonzero(self.factor)
+        old = self.source[new]
+        if (self.factor[new] != 1).any():
+            return None
+        cuts = [0, *(np.flatnonzero((np.diff(new) != 1) | (np.diff(old) != 1)) + 1).tolist(), len(new)]
+        ends = [(i, j - 1) for i, j in zip(cuts, cuts[1:], strict=False) if i < j]
+        return [tuple([slice(int(part[i]), int(part[j]) + 1) for part in (new, old)]) for i, j in ends]
+
+    def write(self, columns, out):
+        """Write the new columns to `out`, which is all zero; those that only move are read and written once."""
+        if self.runs is None:
+            out[...] = self.of(columns)
+            return
+        for new, old in self.runs:
+            np.add(columns[..., old], 0, out=out[..., new])
 
 
 cdef class Geometry:
@@ -121,14 +132,9 @@ cdef class Geometry:
         """Return the geometries of the kept models, given one flag per model; by default models stay together."""
         return [self] if any(stays) else []
 
-    def recombine_members(self, Py_ssize_t width, mixing):
-        """Return geometries of the same models, each with combined columns."""
-        made = []
-        for first in range(0, self.n_columns, width):
-            spread = np.zeros((len(mixing), self.n_columns))
-            spread[:, first:first + width] = mixing
-            made.append(self.recombine(spread))
-        return made
+    def recombine_members(self, Py_ssize_t width, column_map):
+        """Return geometries of the same models, each with new columns."""
+        return [self.recombine(column_map.behind(first)) for first in range(0, self.n_columns, width)]
 
     def size_beside_weights(self, Py_ssize_t n_features):
         """Return how many numbers it would keep besides the weights of this many features."""
@@ -351,14 +357,13 @@ cdef class Euclidean(Columns):
             self.lag[:] = 0
             self.lag_intercept[:] = 0
 
-    def recombine(self, mixing):
-        """Return a copy with linear combinations of the columns: column c is sum_k mixing[c, k] times column k."""
-        copy = self.alike(self.n_features, len(mixing))
+    def recombine(self, column_map):
+        """Return a copy with new columns, as a `ColumnMap` makes them of those of this geometry."""
+        copy = self.alike(self.n_features, len(column_map))
         if self.clock > 0:  # all is zero before the first round
-            runs = column_runs(mixing)
             for name, array in self.columns().items():
                 # Transposed, the product is written in the memory order of feature-major weights.
-                combine_into(getattr(copy, name).T, array.T, mixing, runs)
+                column_map.write(array.T, getattr(copy, name).T)
         return copy
 
     def resize(self, Py_ssize_t n_features):

@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 
 from onmargin._core.geometries.geometry import float_type
-from onmargin._core.geometries.geometry import combined
 from onmargin._core.restore import fill, whole, zeros
 
 from libc.math cimport INFINITY, isfinite, isnan, sqrt
@@ -166,11 +165,11 @@ cdef class Expansion(Columns):
             return arrays["coef"], self.intercept.copy()
         return arrays["coef"] - arrays["lag"] / rounds, self.intercept - self.lag_intercept / rounds
 
-    def recombine(self, mixing):
-        """Return a copy with linear combinations of the columns: column c is sum_k mixing[c, k] times column k."""
-        copy = type(self)(self.n_features, len(mixing), self.dtype, **self.settings())
+    def recombine(self, column_map):
+        """Return a copy with new columns, as a `ColumnMap` makes them of those of this geometry."""
+        copy = type(self)(self.n_features, len(column_map), self.dtype, **self.settings())
         mixed = {
-            name: combined(array, mixing) if name in ("coef", "intercept", "lag", "lag_intercept") else array
+            name: column_map.of(array) if name in ("coef", "intercept", "lag", "lag_intercept") else array
             for name, array in self.arrays().items()
         }
         copy.__setstate__({"clock": self.clock, **mixed})

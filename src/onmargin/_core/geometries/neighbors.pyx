@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onmargin._core.geometries.geometry import combined, float_type
+from onmargin._core.geometries.geometry import float_type
 from onmargin._core.restore import fill, whole, zeros
 
 from libc.math cimport INFINITY
@@ -108,9 +108,11 @@ cdef class Neighbors(Geometry):
         """Whether some learned rows are not kept any more."""
         return self.clock > KEPT
 
-    def recombine(self, mixing):
-        """Return a copy with linear combinations of the targets: see `Euclidean.recombine`."""
-        return self.made(self.rows, combined(self.targets, mixing))
+    def recombine(self, column_map):
+        """Return a copy with the targets of new columns: see `Euclidean.recombine`."""
+        targets = np.zeros((KEPT, len(column_map)))
+        column_map.write(self.targets[:self.clock], targets[:self.clock])  # there are no others yet
+        return self.made(self.rows, targets)
 
     def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones, which were zero so far."""

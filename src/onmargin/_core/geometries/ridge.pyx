@@ -130,8 +130,8 @@ cdef class Ridge(Euclidean):
         room = super().room(n_features)
         return max(n_features, min(room, MAX_FEATURES))
 
-    def recombine(self, mixing):
-        copy = super().recombine(mixing)
+    def recombine(self, column_map):
+        copy = super().recombine(column_map)
         copy.inverse[...] = self.inverse
         copy.faded[...] = self.faded
         return copy

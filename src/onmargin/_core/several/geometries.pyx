@@ -199,17 +199,17 @@ cdef class WithAverage(Geometry):
     def members(self, Py_ssize_t width):
         return [(0, 0), (self.inner.n_scores, width)]
 
-    def recombine_members(self, Py_ssize_t width, mixing):
-        return [self.recombine(mixing)]
+    def recombine_members(self, Py_ssize_t width, column_map):
+        return [self.recombine(column_map)]
 
     def mean(self):
         """Return the weights (columns by features) and intercepts, followed by their averages."""
         weights, intercept = self.inner.mean()
         return np.vstack([self.inner.weights, weights]), np.hstack([self.inner.intercept, intercept])
 
-    def recombine(self, mixing):
+    def recombine(self, column_map):
         """Return a copy with combined columns and averages."""
-        return type(self)(self.inner.recombine(mixing))
+        return type(self)(self.inner.recombine(column_map))
 
     def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones of weight zero."""
@@ -339,13 +339,13 @@ cdef class ExpertPaths(Geometry):
         """Return the models with the first features only, or with new ones of weight zero."""
         return type(self)([model.resize(n_features) for model in self.models])
 
-    def recombine(self, mixing):
+    def recombine(self, column_map):
         """Return the models with combined labels: see `Paths`."""
-        return type(self)([model.recombine(mixing) for model in self.models])
+        return type(self)([model.recombine(column_map) for model in self.models])
 
-    def grown(self, mixing):
+    def grown(self, column_map):
         """Return the models with new labels: see `Paths`."""
-        return type(self)([model.grown(mixing) for model in self.models])
+        return type(self)([model.grown(column_map) for model in self.models])
 
     def choose(self, Py_ssize_t start, chosen):
         """Set which features from `start` on have transition weights: see `EdgePaths`."""

@@ -115,8 +115,8 @@ cdef class PackedColumns(Diagonal):
     def keep_members(self, stays):
         return [self.alone(c) for c, stay in zip(self.order, stays, strict=True) if stay]
 
-    def recombine_members(self, Py_ssize_t width, mixing):
-        return [self.alone(c).recombine(mixing) for c in self.order]
+    def recombine_members(self, Py_ssize_t width, column_map):
+        return [self.alone(c).recombine(column_map) for c in self.order]
 
     @property
     def sleeps_by_model(self):
