@@ -118,6 +118,8 @@ def test_first_rows_of_any_size(case, data):
             continue
         try:
             check_finite(model, X)
+            with np.errstate(all="ignore"):  # its scores may overflow, and are clipped
+                assert np.isfinite(answers(model, sparse.csr_matrix(x) if case.sparse else x)).all()
         except ValueError as error:  # refused, because kernel values of these rows overflow
             assert "the kernel gives values that are not finite" in str(error)  # noqa: PT017
             return
@@ -143,6 +145,53 @@ def test_one_odd_first_row_does_not_blind_a_vote(size, n_classes):
             model.partial_fit(X[[k]], y[[k]], classes=np.arange(n_classes) if k == 0 else None)
     assert wrong <= model.totals_.mistakes <= wrong + n_classes + 1
     assert wrong < 100
+
+
+ROUNDS = {
+    "a long step of the forecaster": (
+        onmargin.OnlineRidgeRegressor(forecast=True), [[3e-275], [0.6]], [-7e53, -4e224], [1.0, 2e296],
+    ),
+    "a large weight in a window": (
+        onmargin.DualAscentRegressor(),
+        [[1e154, 0.0], [-3e71, 1e71], [9e255, -1e256], [1.0, -0.8], [0.5, 0.7]],
+        [8e33, 3.0, -6e185, 0.9, 5e-24],
+        [1.0, 1.0, 7e175, 1e300, 5e251],
+    ),
+    "an intercept coordinate whose square is large": (
+        onmargin.AutoRegressor(), [[0.0], [1e150]], [-35861018601.0, -6e228], [1.0, 9e194],
+    ),
+    "a row without features and a huge target": (
+        onmargin.PassiveAggressiveRegressor(C="auto"), [[0.1, 0.1], [1e-162, 0.0], [0.1, 0.0]], [1.0, 1e300, 3e200], [1.0] * 3,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_overflow_within_a_round_leaves_finite_weights(rounds, container):
+    model, X, y, weights = ROUNDS[rounds]
+    model = deepcopy(model)
+    for i in range(len(X)):
+        with np.errstate(all="ignore"):
+            model.partial_fit(container(X[i : i + 1]), y[i : i + 1], sample_weight=weights[i : i + 1])
+    assert np.isfinite([*model.coef_.ravel(), *np.ravel(model.intercept_)]).all()
+    if hasattr(model, "grid_"):
+        assert np.isfinite(model.grid_.unit)
+    if hasattr(model, "experts_"):
+        assert np.isfinite(numbers([model.experts_.coef, model.experts_.intercept])).all()
+
+
+def test_scores_that_overflow_are_clipped():
+    model = onmargin.Perceptron().partial_fit([[1e200, 0.0]], [1], classes=[0, 1, 2])
+    far = [[1e300, 0.0], [1e300, 1e300]]
+    for X in (np.array(far), sparse.csr_matrix(far)):
+        assert np.isfinite(model.decision_function(X)).all()
+        assert np.isfinite(model.predict_proba(X)).all()
+    one = onmargin.stream.Perceptron().learn_one({"a": 1e200}, "u").learn_one({"a": -1e200, "b": 1.0}, "v")
+    for label in "w", "u":
+        one.learn_one({"a": 1e100, "b": 2.0}, label)
+    assert np.isfinite(list(one.scores_one({"a": 1e300, "b": -1e300}).values())).all()
+    assert np.isfinite(list(one.predict_proba_one({"a": 1e300, "b": -1e300}).values())).all()
 
 
 def test_average_over_many_rounds_stays_finite():

@@ -14,6 +14,14 @@ cdef inline double finite(double value) noexcept nogil:
     return DBL_MAX
 
 
+cdef inline void keep_finite(double* s, Py_ssize_t n) noexcept nogil:
+    """Clip scores that overflow to the largest double; sums of infinite parts of both signs are 0."""
+    cdef Py_ssize_t c
+    for c in range(n):
+        if not -DBL_MAX <= s[c] <= DBL_MAX:
+            s[c] = finite(s[c]) if s[c] == s[c] else 0
+
+
 cdef struct HalfSpace:
     # 48 bytes: rounds of many models pass over many of them.
     # {W : s[up] - s[down] grows by at least `loss`}, where s are the scores. A side that is absent is -1. The scores

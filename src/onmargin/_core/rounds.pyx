@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t
 
 from onmargin._core.background cimport Background, Work
 from onmargin._core.geometries.geometry cimport Geometry, measure, move, scores
-from onmargin._core.round cimport HalfSpace, Round, finite
+from onmargin._core.round cimport HalfSpace, Round, finite, keep_finite
 from onmargin._core.rows cimport Row, Rows, Vec, address, vec_for
 from onmargin._core.steps.step cimport Step, solve
 from onmargin._core.tasks.task cimport Task, constrain
@@ -273,8 +273,9 @@ def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
 def score(Geometry geometry, Rows X, out, *, bint guarded=False):
     """Fill `out`, rows of X by scores of the geometry, with the scores that predict. Several threads may do so at once.
 
-    Models that sleep have scores of 0: call `set_asleep` first. With `guarded`, X was not checked: return whether its
-    indices are valid; if not, nothing is read beyond them, and `out` is undefined.
+    Models that sleep have scores of 0: call `set_asleep` first. Scores that overflow are clipped. With `guarded`, X was
+    not checked: then they are not, and return whether its indices are valid; if not, nothing is read beyond them, and
+    `out` is undefined.
     """
     check_fit(geometry, X)
     scratch = np.empty(geometry.n_scores + geometry.n_spare)
@@ -291,4 +292,6 @@ def score(Geometry geometry, Rows X, out, *, bint guarded=False):
                 sound = False
                 break
             geometry.mean_scores(&x, s + i * n_scores, spare)
+            if not guarded:
+                keep_finite(s + i * n_scores, n_scores)
     return sound

@@ -18,7 +18,7 @@ from libc.string cimport memcpy
 from onmargin._core.background cimport Background, Work, pays
 from onmargin._core.calibration cimport Calibration
 from onmargin._core.geometries.geometry cimport Geometry
-from onmargin._core.round cimport Evidence
+from onmargin._core.round cimport Evidence, keep_finite
 from onmargin._core.rounds cimport Stage, Totals, run_round, set_asleep
 from onmargin._core.rows cimport Row, Rows, address
 from onmargin._core.steps.step cimport Step
@@ -589,10 +589,16 @@ cdef class StreamLoop(Work):
         finally:
             self.turns.leave()
 
-    cdef Py_ssize_t look(self, x) except -1:
-        """Compute the predicting scores, with averaged weights if there are any; return their number."""
+    cdef int score(self, x) except -1:
+        """Compute the predicting scores, with averaged weights if there are any."""
         self.receive(x, self.outward, False)
         self.geometry.mean_scores(&self.x, self.stage.r.s, self.stage.r.change)
+        keep_finite(self.stage.r.s, self.geometry.n_scores)
+        return 0
+
+    cdef Py_ssize_t look(self, x) except -1:
+        """Compute the scores of the task; return their number."""
+        self.score(x)
         return self.task.settle(self.stage.r.s, self.geometry.n_columns)
 
     def scores(self, x):
@@ -629,8 +635,7 @@ cdef class StreamLoop(Work):
         cdef Calibration calibration = self.totals.calibration
         self.turns.enter()
         try:
-            self.receive(x, self.outward, False)
-            self.geometry.mean_scores(&self.x, self.stage.r.s, self.stage.r.change)
+            self.score(x)
             e = self.task.evidence(self.stage.r.s, self.geometry.n_columns, self.stage.r.change)
             calibration.show(&e, calibration.p)
             return [calibration.p[k] for k in range(calibration.n_classes)]

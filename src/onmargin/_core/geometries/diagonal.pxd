@@ -1,5 +1,7 @@
 """Weights with a diagonal metric: an adaptive learning rate per weight."""
 
+from libc.math cimport INFINITY, fabs
+
 from onmargin._core.geometries.geometry cimport Euclidean
 from onmargin._core.metric cimport Metric
 from onmargin._core.round cimport HalfSpace, Round
@@ -9,6 +11,12 @@ from onmargin._core.rows cimport Row, Weights
 cdef inline double inverse(double number) noexcept nogil:
     """Return 1 / number, or 0 if that is not finite."""
     return 1 / number if number > 1e-300 else 0
+
+
+cdef inline double product(double a, double b, double c) noexcept nogil:
+    """Return a * b * c, also where a * b overflows: a step times the square of a large intercept coordinate."""
+    cdef double found = a * b * c
+    return found if fabs(found) < INFINITY else a * (b * c)
 
 
 cdef inline bint in_range(double slope, const Row* x) noexcept nogil:

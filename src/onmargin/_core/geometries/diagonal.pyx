@@ -133,7 +133,7 @@ cdef class Adaptive(Diagonal):
         cdef Py_ssize_t missing = self.missing()
         self.primitives.root_move(r.x, &self.w, &self.m, c, NULL, a, g)
         self.mb[c] = sqrt(self.mb[c] * self.mb[c] + g * g * bias)
-        step = a * bias * inverse(self.mb[c])
+        step = product(a, bias, inverse(self.mb[c]))
         self.b[c] += step
         if missing > 0:
             self.primitives.root_add(r.x, &self.l, &self.m, c, NULL, a * missing)
@@ -205,7 +205,7 @@ cdef class Normalized(Diagonal):
         cdef Py_ssize_t missing = self.missing()
         self.primitives.root_move(r.x, &self.w, &self.m, c, self.s, self.k * a, 1)
         self.mb[c] = sqrt(self.mb[c] * self.mb[c] + bias)
-        step = self.k * a * bias * inverse(sqrt(bias) * self.mb[c])
+        step = product(self.k * a, bias, inverse(sqrt(bias) * self.mb[c]))
         self.b[c] += step
         if missing > 0:
             self.primitives.root_add(r.x, &self.l, &self.m, c, self.s, self.k * a * missing)

@@ -4,7 +4,7 @@ import numpy as np
 
 from onmargin._core.restore import zeros
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
 from onmargin._core.geometries.geometry cimport Euclidean
@@ -14,6 +14,8 @@ from onmargin._core.rows cimport Row, address
 
 # The smallest fraction of its initial value that a penalty decays to.
 cdef double SMALLEST_PENALTY = 0.01
+# Rounds of the forecaster with a longer step along A x change nothing, as moves of such a gain.
+cdef double MOST_STEP = 1e290
 # Limit on features: time per round and memory grow with the square of their number (8 MB for a thousand).
 MAX_FEATURES = 1000
 
@@ -205,7 +207,7 @@ cdef class Ridge(Euclidean):
         if not known:
             self.lay_out(r.x, self.x)
             self.q = self.product(self.x, self.u) * r.weight
-        if not 0 < self.q < INFINITY:
+        if not 0 < self.q < INFINITY or self.overflows(r):
             memset(self.u, 0, self.size * sizeof(double))
             return
         self.delay = -r.weight / (1 + self.q)
@@ -219,6 +221,14 @@ cdef class Ridge(Euclidean):
                 self.shift_column(c, -self.q * r.s[c] * r.weight)
         if self.forgetting > 0:
             self.forget()
+
+    cdef bint overflows(self, const Round* r) noexcept nogil:
+        """Return whether a step that the forecast takes along A x before the move would overflow."""
+        cdef Py_ssize_t c
+        for c in range(self.n_columns if self.forecasts else 0):
+            if not fabs(self.q * r.s[c] * r.weight) < MOST_STEP:
+                return True
+        return False
 
     cdef void forget(self) noexcept nogil:
         """Discount the rounds so far, and reset a penalty that has decayed too much."""

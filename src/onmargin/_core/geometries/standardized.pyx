@@ -43,6 +43,14 @@ cdef const void* lay_out(const Row* x, Py_ssize_t n, Py_ssize_t itemsize, char* 
     return room
 
 
+def plain_line(weights, unit, center, intercept, dtype):
+    """Return the weights and intercepts of rows (x - center) / unit for rows x; numbers that overflow are clipped."""
+    most = np.finfo(dtype).max
+    with np.errstate(all="ignore"):
+        weights = np.clip(np.nan_to_num(weights / unit), -most, most)
+        return weights.astype(dtype), np.nan_to_num(intercept - weights @ center)
+
+
 cdef void count(const real* x, Py_ssize_t n, Moments* seen) noexcept nogil:
     """Update m_j and v_j with a row: with d = x_j - m_j they grow by d / t and d^2 (t - 1) / t."""
     cdef double t = seen.rows + 1, part = 1 / t, share = seen.rows * part, d
@@ -114,8 +122,8 @@ cdef class Standardized(Transformed):
     def plain(self, weights, intercept):
         """Return the weights and intercepts for rows that are not standardized, by the means and deviations so far."""
         varied = (self.spreads > METRIC_SMALLEST_SPREAD) & (self.spreads < INFINITY)
-        weights = weights * varied / np.sqrt(np.where(varied, self.spreads, 1) / max(self.seen.rows, 1))
-        return weights.astype(self.dtype), intercept - weights @ self.means
+        unit = np.where(varied, np.sqrt(np.where(varied, self.spreads, 1) / max(self.seen.rows, 1)), INFINITY)
+        return plain_line(weights, unit, self.means, intercept, self.dtype)
 
     cdef void change(self, const Row* x, Row* out) noexcept nogil:
         cdef const void* values = lay_out(x, self.n_features, self.itemsize, <char*>out.values)
@@ -299,8 +307,7 @@ cdef class StandardizedEntries(Transformed):
             if self.centered and is_indicator(j, &self.seen):
                 center[j] = unit[j] * center_of(j, &self.seen)
                 unit[j] *= deviation_of(j, &self.seen)
-        weights = weights / unit
-        return weights.astype(self.dtype), intercept - weights @ center
+        return plain_line(weights, unit, center, intercept, self.dtype)
 
     cdef void change(self, const Row* x, Row* out) noexcept nogil:
         self.write(x, out, self.indices, self.present)

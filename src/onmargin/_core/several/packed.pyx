@@ -8,7 +8,7 @@ from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
-from onmargin._core.geometries.diagonal cimport Diagonal, in_range
+from onmargin._core.geometries.diagonal cimport Diagonal, in_range, product
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.metric cimport METRIC_LEAST, METRIC_MOST, Kept, Kinds, Moves, metric_kept
@@ -287,7 +287,7 @@ cdef class PackedColumns(Diagonal):
     cdef inline void move_intercept(self, Py_ssize_t c) noexcept nogil:
         """Move the intercept of a column as its weights."""
         cdef double bias = self.squared_bias(), metric = self.mb[c]
-        self.b[c] += self.moves.a[c] * bias * self.rates[c]
+        self.b[c] += product(self.moves.a[c], bias, self.rates[c])
         if c < self.sizes.roots:
             self.mb[c] = self.roots[c]
         elif bias > 0:

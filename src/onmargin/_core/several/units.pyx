@@ -64,5 +64,5 @@ cdef class Units:
         return sqrt(max(self.sizes[3] / (self.sizes[0] + 1) - mean * mean, 0))
 
     cdef double unit(self) noexcept nogil:
-        cdef double unit = pow(self.sizes[0] / self.sizes[1], self.per_norm) if self.sizes[1] > 0 else 1
-        return unit * (self.deviation() if self.in_targets else 1)
+        cdef double unit = finite(pow(self.sizes[0] / self.sizes[1], self.per_norm)) if self.sizes[1] > 0 else 1
+        return finite(unit * (self.deviation() if self.in_targets else 1))

@@ -18,6 +18,12 @@ from onmargin._core.steps.step cimport Step
 ACCURACY = 1e-12  # relative accuracy of the gain of a round, and of a margin
 FLAT = 1e-10      # of a row's squared norm: a rest this small, besides the rows before it, is rounding
 MOST_SWEEPS = 1000
+cdef double MOST_SQUARES = 1e290  # of the length of a change: longer ones are not made, as in `step.pyx`
+
+
+cdef inline bint fits(double step, double q) noexcept nogil:
+    """Return whether a change by a multiple of a row, whose squared norm is q, leaves the weights finite."""
+    return step * (step * q) < MOST_SQUARES
 
 
 cdef class Window(Step):
@@ -128,7 +134,7 @@ cdef class Window(Step):
         if not 0 < h.q < INFINITY:
             return 0
         h.tau = geometry.line_search(&self.r, h, cap)
-        if not 0 < h.tau < INFINITY:
+        if not 0 < h.tau < INFINITY or not fits(h.tau, h.q):
             h.tau = 0
             return 0
         return h.tau * h.loss - geometry.move(&self.r) / 2
@@ -329,14 +335,17 @@ cdef class GramWindow(Window):
         """Maximize the dual over the variable of one example of two classes; return the gain."""
         cdef double* alpha = self.variables(i)
         cdef double cap = max(self.C * self.weight[i], alpha[0]), old = alpha[0]
-        cdef double loss = self.margin - self.y[i] * self.scores_of(i)[0], q, step
+        cdef double loss = self.margin - self.y[i] * self.scores_of(i)[0], q, new, step
         if fabs(loss) <= ACCURACY * self.margin or old == (cap if loss > 0 else 0):
             return 0
         q = self.relate(i, geometry)
         if q == 0:
             return 0
-        alpha[0] = min(max(old + loss / q, 0), cap)
-        step = alpha[0] - old
+        new = min(max(old + loss / q, 0), cap)
+        step = new - old
+        if not fits(step, q):
+            return 0
+        alpha[0] = new
         self.r.change[0] = self.y[i] * step
         self.spread_change(i)
         return step * (loss - step * q / 2)
@@ -364,6 +373,9 @@ cdef class GramWindow(Window):
             self.sopopo.share(&self.r, geometry, h, n, max(cap, used))
         for c in range(n):
             change[h[c].down] -= h[c].tau
+        for c in range(self.n_columns):
+            if not fits(change[c], q):
+                return 0
         for c in range(self.n_columns):
             if c != right:
                 alpha[c] -= change[c]
@@ -426,8 +438,9 @@ cdef class GramWindow(Window):
             if fabs(self.d[k]) * length > room:
                 length, first = room / fabs(self.d[k]), k
         stopped[0] = first >= 0
-        if length == INFINITY:
-            return 0
+        for k in range(m):
+            if self.d[k] != 0 and not fits(length * self.d[k], self.product(self.free[k], self.free[k])):
+                return 0
         for k in range(m):
             i = self.free[k]
             if self.d[k] != 0:
@@ -514,6 +527,8 @@ cdef class TubeWindow(GramWindow):
         gained = self.gain_of(i, s, q, new)
         if not gained > 0 or fabs(new - self.variables(i)[0]) * q <= ACCURACY * (fabs(self.y[i]) + self.margin):
             return 0
+        if not fits(new - self.variables(i)[0], q):
+            return 0
         self.r.change[0] = new - self.variables(i)[0]
         self.variables(i)[0] = new
         self.spread_change(i)
@@ -554,7 +569,7 @@ cdef class TubeWindow(GramWindow):
             return 0
         new = self.best(i, self.r.s[0], h.q)
         gained = self.gain_of(i, self.r.s[0], h.q, new)
-        if not gained > 0:
+        if not gained > 0 or not fits(new - old, h.q):
             return 0
         h.up, h.down, h.tau = 0 if new > old else -1, -1 if new > old else 0, fabs(new - old)
         geometry.move(&self.r)
