@@ -5,8 +5,11 @@ import pytest
 import onmargin
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.repair import check, repair
+from onmargin.apps.serve.service import Settings
+from onmargin.apps.serve.state import Snapshot
 from onmargin.io import load_with_notes
 from tests.apps.serving import create, learn, predict, records, served
+from tests.waiting import wait_until
 
 PAIRS = list(records(40))
 BINARY = {"Content-Type": "application/octet-stream"}
@@ -113,6 +116,35 @@ def test_a_model_that_cannot_learn_is_not_accepted(client, downloaded, tmp_path,
     monkeypatch.setattr(JsonLearner, "learn", fail)
     answer = upload(client, *downloaded, tmp_path / "file")
     assert (answer.status_code, "broken" in answer.json()["error"]) == (422, True)
+
+
+def test_what_reads_a_model_is_rehearsed(client, downloaded, tmp_path, monkeypatch):
+    """A model that could learn, but not explain, was accepted."""
+
+    def fail(*_, **__):
+        raise IndexError("broken")
+
+    monkeypatch.setattr(onmargin.stream.PassiveAggressiveClassifier, "explain", fail)
+    answer = upload(client, *downloaded, tmp_path / "file")
+    assert (answer.status_code, "broken" in answer.json()["error"]) == (422, True)
+
+
+def test_examples_stay_if_the_snapshot_in_their_place_cannot_be_read(tmp_path, monkeypatch):
+    settings = Settings(snapshot_every=2, compact=True)
+    with served(tmp_path, settings) as client, monkeypatch.context() as patch:
+        create(client)
+        patch.setattr(Snapshot, "read", lambda *_: 1 / 0)
+        for k in range(6):
+            learn(client, "m", PAIRS[k])
+        for path, sent in (("compact", {}), ("clone", {"name": "n"})):
+            answer = client.post(f"/v1/models/m/{path}", json=sent)
+            assert (answer.status_code, "ZeroDivisionError" in answer.json()["error"]) == (422, True)
+        wait_until(lambda: client.service.metrics.failed_snapshots >= 2)
+        assert not list(client.service.snapshots.folder.iterdir())
+        (found,) = client.get("/v1/models").json()["models"]
+        assert (found["seq"], found["earliest"]) == (6, 0)
+    with served(tmp_path, settings) as client:
+        assert client.get("/v1/models/m").json()["seq"] == 6
 
 
 def broken(monkeypatch, text="poison"):

@@ -74,3 +74,8 @@ def whole(number, str name, least=0, most=2**62):
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not least <= number <= most:
         raise ValueError(f"{name} must be a whole number from {least} to {most}; got {number!r:.60}")
     return int(number)
+
+
+def size(number, str name, least=0):
+    """Return a number of features or columns, whose indices have 32 bits."""
+    return whole(number, name, least, 2**31 - 1)

@@ -1,6 +1,7 @@
 """The costs of predicting one class for another, or one label of a token."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,10 @@ def classes_of_cost(cost: Any) -> list[int]:
     """Return the classes that a matrix of costs is for, where examples come one by one: 0 to one less than its size."""
     if isinstance(cost, Mapping):
         _by_name(cost, [])  # raises an error for other values
+        if names := list(dict.fromkeys(chain(cost, *cost.values()))):
+            check_cost(cost, names)
+    elif isinstance(cost, str):
+        check_cost(cost, [])
     if cost is None or isinstance(cost, str | Mapping):
         return []
     classes = list(range(len(cost) if hasattr(cost, "__len__") else 0))

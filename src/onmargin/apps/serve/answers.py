@@ -146,7 +146,7 @@ async def _uploaded(service: Service, name: str, sent: bytes) -> schema.ModelDes
         raise DiskError(f"the file could not be written: {error.strerror or error}", 507) from error
     finally:
         path.unlink(missing_ok=True)
-    return await service.create_from(kept, state, rehearse=True)
+    return await service.create_from(kept, state)
 
 
 async def download(context: Context, request: Request) -> Response:

@@ -26,9 +26,8 @@ from onmargin.apps.serve.restoring import ADVICE, COVERAGE, Described, restore
 from onmargin.apps.serve.served_model import ServedModel
 from onmargin.apps.serve.slices import Turn
 from onmargin.apps.serve.snapshots import Snapshots
-from onmargin.apps.serve.state import Snapshot, State
+from onmargin.apps.serve.state import State
 from onmargin.apps.serve.writer import Writer
-from onmargin.io import load_with_notes
 
 T = TypeVar("T")
 _CERTIFIED = 2**27  # maximum bytes of examples for a certificate
@@ -66,14 +65,6 @@ def _writer(folder: Path, reader: Journal | None) -> tuple[Journal, str | None]:
     if reader is not None:
         reader.close()
     return Journal(path), None
-
-
-def _rehearse(path: Path, room: Room) -> None:
-    """Refuse a snapshot that cannot be loaded again and learn."""
-    try:
-        Snapshot.read(*load_with_notes(path), room).state.rehearse()
-    except Exception as error:
-        raise ProblemError(f"the model of the file cannot be used: {error!r:.200}", 422) from error
 
 
 class Service:
@@ -324,13 +315,11 @@ class Service:
                 return self._serve(made, copy).describe()
         return await self.create_from(ModelRow(0, new, kept.task, kept.parameters), copy)
 
-    async def create_from(self, kept: ModelRow, state: State, *, rehearse: bool = False) -> schema.ModelDescription:
+    async def create_from(self, kept: ModelRow, state: State) -> schema.ModelDescription:
         """Create a model from a state: a snapshot of it, and an empty journal."""
         path = self.snapshots.temporary()
         try:
-            await self.snapshots.write(state, path, kept)
-            if rehearse:
-                await self.in_background(_rehearse, path, self.settings.room)
+            await self.snapshots.write(state, path, kept, rehearse=True)
             async with self.turn:
                 self._check_new(kept.name)
                 try:

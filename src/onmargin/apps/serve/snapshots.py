@@ -14,15 +14,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from onmargin.apps.serve.contents import UNFINISHED, snapshot_files
 from onmargin.apps.serve.journal import ModelRow, Start
 from onmargin.apps.serve.journal_file import FullError
-from onmargin.apps.serve.problems import DiskError
+from onmargin.apps.serve.json_learner import Room
+from onmargin.apps.serve.problems import DiskError, ProblemError
 from onmargin.apps.serve.served_model import ServedModel
-from onmargin.apps.serve.state import State
+from onmargin.apps.serve.state import Snapshot, State
 from onmargin.apps.serve.witness import sync_folder
+from onmargin.io import load_with_notes
 
 if TYPE_CHECKING:
     from onmargin.apps.serve.service import Service
 
 T = TypeVar("T")
+
+
+def _rehearse(path: Path, room: Room) -> None:
+    """Refuse a snapshot that cannot be loaded again and learn."""
+    try:
+        Snapshot.read(*load_with_notes(path), room).state.rehearse()
+    except Exception as error:
+        raise ProblemError(f"the model cannot be used once it is loaded from a file: {error!r:.200}", 422) from error
 
 
 class Snapshots:
@@ -63,10 +73,12 @@ class Snapshots:
         """Run a function in the thread that writes snapshots."""
         return await asyncio.get_running_loop().run_in_executor(self._background, lambda: work(*arguments))
 
-    async def write(self, copy: State, path: Path, kept: ModelRow) -> None:
-        """Write a state in the background."""
+    async def write(self, copy: State, path: Path, kept: ModelRow, *, rehearse: bool = False) -> None:
+        """Write a state in the background; with `rehearse`, refuse one that cannot be loaded again and learn."""
         try:
             await self.do(copy.save, path, kept)
+            if rehearse:
+                await self.do(_rehearse, path, self._service.settings.room)
         except OSError as error:
             full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
             words = f"the snapshot could not be written, and nothing has changed: {error.strerror or error}"
@@ -75,7 +87,12 @@ class Snapshots:
     async def _take(self, model: ServedModel, copy: State, kept: ModelRow, *, compact: bool) -> None:
         service, journal = self._service, self._service.journal
         file = f"{model.id}-{copy.seq}-{secrets.token_hex(4)}.safetensors"
-        await self.write(copy, self.folder / file, kept)
+        # Nothing but the snapshot will have the examples that are removed.
+        try:
+            await self.write(copy, self.folder / file, kept, rehearse=compact or service.settings.compact)
+        except ProblemError:
+            await service.on_disk(self.remove, [file])
+            raise
         async with service.turn:
             if model.deleted or model.kept.rewinds != kept.rewinds:
                 await service.on_disk(self.remove, [file])

@@ -139,11 +139,17 @@ class State:
 
     def rehearse(self) -> None:
         """Use the state in every way that does not need a request; whatever is wrong with a loaded model raises."""
-        example = self.learner.sample()
-        self.learner.learn(example)
+        learner, example = self.learner, self.learner.sample()
+        learner.learn(example)
         self.learn(example)
-        learner = self.learner
-        encode((self.totals, self.progressive, learner.classes, learner.experts(), learner.predict(example.x)))
+        x = example.x
+        encode((self.totals, self.progressive, learner.classes, learner.experts(), learner.predict(x), learner.scores(x)))
+        if self.covering is not None:
+            encode(self.covering.answer(learner, x))
+        if learner.task == "classify":
+            encode(learner.probabilities(x))
+        if learner.task != "tag":
+            learner.explain(x, None, learner.features + 1)
 
 
 class Covering:
