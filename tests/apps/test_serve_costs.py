@@ -287,9 +287,16 @@ def test_sweeps_over_a_window_have_a_price(tmp_path):
         create(client, model="DualAscentClassifier", C=1e6, sweeps=10**9, window=None)
         answer = learn(client, "m", ({"a": 1.0}, "x"), ({"a": -1.0}, "y"))
         assert (answer.status_code, "window and sweeps" in answer.json()["error"]) == (422, True)
-        create(client, "n", model="DualAscentClassifier", window=None, sweeps=100)
-        statuses = {learn(client, "n", *(({"a": 1.0}, "x"), ({"a": -1.0}, "y")) * 50).status_code for _ in range(5)}
-        assert statuses == {200, 422}  # until the window is too long
+        for name, sweeps in (("n", 1000), ("p", None)):  # None: until the maximum is reached
+            create(client, name, model="DualAscentClassifier", window=None, sweeps=sweeps)
+            statuses = [learn(client, name, *(({"a": 1.0}, "x"), ({"a": -1.0}, "y")) * 25).status_code for _ in range(5)]
+            assert statuses[0] == 200
+            assert statuses[-1] == 422  # the window is too long
+            examples = (({"a": 1.0}, "x"), ({"a": -1.0}, "y")) * 200
+            assert learn(client, name, *examples).status_code == 422
+            at_once = create(client, f"{name}-at-once", model="DualAscentClassifier", window=None, sweeps=sweeps)
+            assert learn(client, at_once, *examples[:2]).status_code == 200
+            assert learn(client, at_once, *examples).status_code == 422  # those before count, too
         create(client, "o", model="DualAscentClassifier")
         assert learn(client, "o", *(({"a": 1.0}, "x"), ({"a": -1.0}, "y")) * 200).status_code == 200
 

@@ -17,7 +17,7 @@ from onmargin._core.steps.step cimport Step
 
 ACCURACY = 1e-12  # relative accuracy of the gain of a round, and of a margin
 FLAT = 1e-10      # of a row's squared norm: a rest this small, besides the rows before it, is rounding
-MOST_SWEEPS = 1000
+MOST_SWEEPS = 1000  # of a round without a number of sweeps
 cdef double MOST_SQUARES = 1e290  # of the length of a change: longer ones are not made, as in `step.pyx`
 
 
@@ -218,6 +218,7 @@ cdef void solve_upper(const double* L, double* d, Py_ssize_t m, Py_ssize_t n) no
 
 
 cdef Py_ssize_t MOST_ROWS = 512  # longest window with inner products: more would take much memory and time per call
+LIMITS = MOST_ROWS, MOST_SWEEPS  # for those who estimate the time of a round
 
 
 cdef class GramWindow(Window):

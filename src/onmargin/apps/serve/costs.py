@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.json import encode
 
+from onmargin._core.steps.window import LIMITS
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
 
 MOST_WORK = 250_000_000  # maximum work of one example, in units of about a nanosecond
@@ -19,9 +20,9 @@ LONGEST_NAME = 512  # characters, also of a word in a text
 LONGEST_LABEL = 256
 LONGEST_NGRAM = 10  # words
 # Upper bounds of measured times in nanoseconds: a feature read, a feature looked up for a label, a word of an n-gram, a
-# pair of labels of a token, an example of one of several models, an example of a kernel, a support vector, and a number
-# in a support vector.
-READ, SCORED, WORD, PAIR, BASE, KERNEL, SUPPORT, VALUE = 75, 2, 25, 0.5, 10_000, 1_000_000, 1000, 25
+# pair of labels of a token, an example of one of several models, an example of a kernel, a support vector, a number in a
+# support vector, and a row of a window in a sweep.
+READ, SCORED, WORD, PAIR, BASE, KERNEL, SUPPORT, VALUE, VISIT = 75, 2, 25, 0.5, 10_000, 1_000_000, 1000, 25, 500
 
 
 class Costs:
@@ -91,17 +92,30 @@ class Costs:
                 'a "budget"'
             )
 
-    def check_learning(self, x: Any) -> None:
-        """Refuse an example that takes too long to learn: some learners go through a window several times."""
-        model = self._learner.model
-        rows = min(model.totals_.rounds + 1, getattr(model, "window", 0) or inf) if hasattr(model, "sweeps") else 0
-        self.check(x, 1 + rows * (model.sweeps or 1) if rows else 1)
+    def check_learning(self, x: Any, before: int = 0) -> None:
+        """Refuse an example that takes too long to learn after `before` others."""
+        self.check(x, self._in_window(x, before))
 
-    def check(self, x: Any, times: float = 1) -> None:
-        """Refuse an example that takes too long; `times` is how often its work is done."""
-        work = self.work(x) * times
+    def _in_window(self, x: Any, before: int) -> float:
+        """Return the work of the sweeps over a window, if the learner goes through one."""
+        model = self._learner.model
+        if not hasattr(model, "sweeps"):
+            return 0
+        rows = float(min(model.totals_.rounds + before + 1, model.window or inf))
+        columns = len(getattr(model, "classes_", ()))
+        most_rows, most_sweeps = LIMITS
+        sweeps = model.sweeps or most_sweeps
+        if rows > most_rows:
+            return rows * sweeps * self.work(x)
+        # Each row changes the scores of all. Without a number of sweeps, each solves for a single column by a matrix.
+        solved = rows**3 / 5 if model.sweeps is None and columns < 3 else 0.0
+        return sweeps * (rows * (VISIT + SCORED * rows * max(1, columns)) + solved)
+
+    def check(self, x: Any, more: float = 0) -> None:
+        """Refuse an example that takes too long, with some work besides that of its features."""
+        work = self.work(x) + more
         if work > MOST_WORK:
-            why = ", its window and sweeps" if times > 1 else ""
+            why = ", its window and sweeps" if more else ""
             raise ValueError(
                 f"the example is too large for this model{why}: it would take up to {work / 1e9:.1f} s, and "
                 f"{MOST_WORK / 1e9:g} s are allowed"

@@ -64,8 +64,8 @@ class JsonLearner:
 
     `check` refuses whatever `learn` would refuse, without learning, so it applies to the current model. If it returns
     True, the examples must be learned before others are checked. If it raises `NotYetError`, the examples checked
-    before must be learned first. `promised` is the maximum number of names that examples which are checked but not yet
-    learned may add; a caller that drops them sets it to 0.
+    before must be learned first. `checked` examples are checked but not yet learned, and `promised` is the maximum number
+    of names that they may add; a caller that drops them calls `forget_checked`.
     """
 
     def __init__(self, task: str, model: Any, room: Room) -> None:
@@ -75,7 +75,7 @@ class JsonLearner:
         self.reading = model.features_  # how examples are read, or the tokens of sequences
         self._window = model.window if task == "tag" else None  # features of tokens that have columns
         self._convert = self.reading.converter()
-        self.promised = 0
+        self.forget_checked()
         self.costs = Costs(self)
         self._begun = False
         self._n_models = 0  # 0 until the model has learned something
@@ -98,6 +98,10 @@ class JsonLearner:
             most = isqrt(room.weights)
             raise ProblemError(f"n_features must be at most {most} for {type(made).__name__}; got {size}", 422)
         return learner
+
+    def forget_checked(self) -> None:
+        """Count examples that are checked but not yet learned from zero."""
+        self.checked = self.promised = 0
 
     @property
     def begun(self) -> bool:
@@ -166,7 +170,8 @@ class JsonLearner:
         """Refuse an example that a trained model cannot learn; return its labels, if the task adds labels."""
         self._check_numbers(example)
         self.costs.check_lengths(example.x, example.y)
-        self.costs.check_learning(example.x)
+        self.costs.check_learning(example.x, self.checked)
+        self.checked += 1
         x = read(self.task, example.x)
         self.model.check_one(x, example.y, example.weight)
         if self.task == "tag":
@@ -332,7 +337,7 @@ class JsonLearner:
 
     def learn(self, example: Example) -> Any:
         """Learn an example, and return the prediction before."""
-        self.promised = 0
+        self.forget_checked()
         x = read(self.task, example.x)
         prediction = self.answer(x)
         if self.task == "tag":

@@ -216,7 +216,7 @@ class Writer:
                     break  # a repeated key is answered once the group is learned
                 if request.model.id not in models:  # no example of the model is checked but not yet learned
                     models.add(request.model.id)
-                    request.model.state.learner.promised = 0
+                    request.model.state.learner.forget_checked()
             try:
                 alone = await self._accepted(request)
             except NotYetError:
