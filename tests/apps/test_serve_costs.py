@@ -289,7 +289,9 @@ def test_sweeps_over_a_window_have_a_price(tmp_path):
         assert (answer.status_code, "window and sweeps" in answer.json()["error"]) == (422, True)
         for name, sweeps in (("n", 1000), ("p", None)):  # None: until the maximum is reached
             create(client, name, model="DualAscentClassifier", window=None, sweeps=sweeps)
-            statuses = [learn(client, name, *(({"a": 1.0}, "x"), ({"a": -1.0}, "y")) * 25).status_code for _ in range(5)]
+            statuses = [
+                learn(client, name, *(({"a": 1.0}, "x"), ({"a": -1.0}, "y")) * 25).status_code for _ in range(5)
+            ]
             assert statuses[0] == 200
             assert statuses[-1] == 422  # the window is too long
             examples = (({"a": 1.0}, "x"), ({"a": -1.0}, "y")) * 200

@@ -161,7 +161,10 @@ ROUNDS = {
         onmargin.AutoRegressor(), [[0.0], [1e150]], [-35861018601.0, -6e228], [1.0, 9e194],
     ),
     "a row without features and a huge target": (
-        onmargin.PassiveAggressiveRegressor(C="auto"), [[0.1, 0.1], [1e-162, 0.0], [0.1, 0.0]], [1.0, 1e300, 3e200], [1.0] * 3,
+        onmargin.PassiveAggressiveRegressor(C="auto"),
+        [[0.1, 0.1], [1e-162, 0.0], [0.1, 0.0]],
+        [1.0, 1e300, 3e200],
+        [1.0, 1.0, 1.0],
     ),
 }  # fmt: skip
 

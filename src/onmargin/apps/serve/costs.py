@@ -20,8 +20,8 @@ LONGEST_NAME = 512  # characters, also of a word in a text
 LONGEST_LABEL = 256
 LONGEST_NGRAM = 10  # words
 # Upper bounds of measured times in nanoseconds: a feature read, a feature looked up for a label, a word of an n-gram, a
-# pair of labels of a token, an example of one of several models, an example of a kernel, a support vector, a number in a
-# support vector, and a row of a window in a sweep.
+# pair of labels of a token, an example of one of several models, an example of a kernel, a support vector, a number
+# in a support vector, and a row of a window in a sweep.
 READ, SCORED, WORD, PAIR, BASE, KERNEL, SUPPORT, VALUE, VISIT = 75, 2, 25, 0.5, 10_000, 1_000_000, 1000, 25, 500
 
 
@@ -30,14 +30,16 @@ class Costs:
 
     def __init__(self, learner: Any) -> None:
         self._learner = learner
+        self._has_supports = getattr(learner.model, "kernel", None) is not None
+        self._has_window = hasattr(learner.model, "sweeps")
         self._measured = (-1, 0, 0)
         self._prices: tuple[int, float, float, float, float] = (-1, 0.0, 0.0, 0.0, 0.0)
 
     def work(self, x: Any) -> float:
-        """Return the work to predict an example."""
-        x = self._learner.expand(x)
+        """Return the work to predict an example, of which `JsonLearner.expand` made the features."""
         _, base, feature, words, token = self._current()
-        base += self.of_supports(*self._supports())
+        if self._has_supports:
+            base += self.of_supports(*self._learner.model.support_size_)
         if isinstance(x, str):
             return base + (len(x) + 1) // 2 * words
         if token and isinstance(x, list):
@@ -46,11 +48,12 @@ class Costs:
 
     def total(self, examples: list[Any]) -> float:
         """Return the work to predict examples; an example that takes too long is refused."""
-        total = sum(map(self.work, examples))
+        expand = self._learner.expand
+        total = sum(self.work(expand(x)) for x in examples)
         if total > MOST_WORK:
             for k, x in enumerate(examples):
                 try:
-                    self.check(x)
+                    self.check(expand(x))
                 except ValueError as error:
                     raise BadExampleError(f"example {k}: {error}") from error
         return total
@@ -58,7 +61,7 @@ class Costs:
     def _current(self) -> tuple[int, float, float, float, float]:
         """Return the number of labels, and the costs of an example, a feature, a word of a text and a token."""
         learner = self._learner
-        columns = len(getattr(learner.model, "classes_", ())) or 1
+        columns = len(learner.classes) or 1
         if self._prices[0] == columns:
             return self._prices
         n_models = int(learner.n_models)
@@ -69,22 +72,18 @@ class Costs:
         self._prices = columns, base, feature, words, columns**2 * PAIR if learner.task == "tag" else 0
         return self._prices
 
-    def _supports(self) -> tuple[int, int]:
-        """Return the number of support vectors of a kernel, and of the numbers in them; sequences have no kernel."""
-        return (0, 0) if self._learner.task == "tag" else self._learner.model.support_size_
-
     def of_supports(self, n: int, values: int) -> float:
         """Return the work to compare an example with `n` support vectors of a kernel."""
         return KERNEL + n * (SUPPORT + SCORED * self._current()[0]) + values * VALUE if n else 0.0
 
     def check_supports(self, n_new: int, n_numbers: int, most: int) -> None:
         """Refuse new support vectors of a kernel, if their numbers would take too much time or memory."""
-        model = self._learner.model
-        if getattr(model, "kernel", None) is None:
+        if not self._has_supports:
             return
-        n, values = self._supports()
+        model = self._learner.model
+        n, values = model.support_size_
         n, values = min(n + n_new, model.budget or n + n_new), values + n_numbers
-        time, memory = self.of_supports(n, values), values + n * max(1, len(getattr(model, "classes_", ())))
+        time, memory = self.of_supports(n, values), values + n * max(1, len(self._learner.classes))
         if time > MOST_WORK / 2 or memory > most:
             raise BadExampleError(
                 f"the kernel would have up to {n} supports with {values} numbers, and an example would take up to "
@@ -94,15 +93,13 @@ class Costs:
 
     def check_learning(self, x: Any, before: int = 0) -> None:
         """Refuse an example that takes too long to learn after `before` others."""
-        self.check(x, self._in_window(x, before))
+        self.check(x, self._in_window(x, before) if self._has_window else 0)
 
     def _in_window(self, x: Any, before: int) -> float:
-        """Return the work of the sweeps over a window, if the learner goes through one."""
+        """Return the work of the sweeps over a window."""
         model = self._learner.model
-        if not hasattr(model, "sweeps"):
-            return 0
         rows = float(min(model.totals_.rounds + before + 1, model.window or inf))
-        columns = len(getattr(model, "classes_", ()))
+        columns = len(self._learner.classes)
         most_rows, most_sweeps = LIMITS
         sweeps = model.sweeps or most_sweeps
         if rows > most_rows:
@@ -123,7 +120,6 @@ class Costs:
 
     def check_lengths(self, x: Any, y: Any) -> None:
         """Refuse names and labels that are too long to be kept."""
-        x = self._learner.expand(x)
         _check_names(x.split() if isinstance(x, str) else x)
         for label in y if isinstance(y, list) else (y,):
             if isinstance(label, str) and len(label) > LONGEST_LABEL:
@@ -132,9 +128,9 @@ class Costs:
     def check_answer(self, examples: list[Any], *, scores: bool = False) -> None:
         """Refuse a request whose answer could be too long."""
         learner = self._learner
-        classes = getattr(learner.model, "classes_", ())
+        classes = learner.classes
         if self._measured[0] != len(classes):
-            sizes = [len(encode(label)) for label in learner.classes]
+            sizes = [len(encode(label)) for label in classes]
             self._measured = len(classes), sum(sizes), max(sizes, default=0)
         _, total, longest = self._measured
         if scores or learner.task == "rank":

@@ -64,8 +64,8 @@ class JsonLearner:
 
     `check` refuses whatever `learn` would refuse, without learning, so it applies to the current model. If it returns
     True, the examples must be learned before others are checked. If it raises `NotYetError`, the examples checked
-    before must be learned first. `checked` examples are checked but not yet learned, and `promised` is the maximum number
-    of names that they may add; a caller that drops them calls `forget_checked`.
+    before must be learned first. `checked` examples are checked but not yet learned, and `promised` is the maximum
+    number of names that they may add; a caller that drops them calls `forget_checked`.
     """
 
     def __init__(self, task: str, model: Any, room: Room) -> None:
@@ -77,10 +77,13 @@ class JsonLearner:
         self._convert = self.reading.converter()
         self.forget_checked()
         self.costs = Costs(self)
-        self._begun = False
+        self.begun = is_fitted(model)
+        self.classes: list[Any] = []
+        self._known: set[Any] = set()
+        self._named: bool | None = None  # whether features are identified by stored names, once that is known
+        self._meet_classes()
         self._n_models = 0  # 0 until the model has learned something
         self._safe = (-1, 0)  # a number of labels, and the features up to which examples need not be counted singly
-        self._known: set[Any] = set()
 
     @classmethod
     def begin(cls, model: str | None, task: str | None, parameters: dict[str, Any], room: Room) -> "JsonLearner":
@@ -103,10 +106,12 @@ class JsonLearner:
         """Count examples that are checked but not yet learned from zero."""
         self.checked = self.promised = 0
 
-    @property
-    def begun(self) -> bool:
-        self._begun = self._begun or is_fitted(self.model)
-        return self._begun
+    def _meet_classes(self) -> None:
+        """Take over the labels of the model, if there are new ones."""
+        found = getattr(self.model, "classes_", ())
+        if len(found) != len(self.classes):
+            self.classes = found.tolist() if isinstance(found, np.ndarray) else list(found)
+            self._known = set(self.classes)
 
     @property
     def n_models(self) -> int:
@@ -117,11 +122,6 @@ class JsonLearner:
         if self.begun:
             self._n_models = count
         return count
-
-    @property
-    def classes(self) -> list[Any]:
-        classes = getattr(self.model, "classes_", [])
-        return classes.tolist() if isinstance(classes, np.ndarray) else list(classes)
 
     def sample(self) -> Example:
         """Return an example that a trained model can learn."""
@@ -150,7 +150,7 @@ class JsonLearner:
 
     def checking(self, examples: list[Example]) -> Generator[None, None, bool]:
         """Check examples as `check` does, and yield after each."""
-        if not self.begun or (self.task in LABELS and len(self.model.classes_) == 0):
+        if not self.begun or (self.task in LABELS and not self.classes):
             yield from self._rehearse(examples)
             return True
         met: set[Any] = set()
@@ -160,8 +160,6 @@ class JsonLearner:
             except (TypeError, ValueError) as error:
                 raise BadExampleError(f"example {k}: {error}") from error
             yield
-        if len(self._known) != len(getattr(self.model, "classes_", ())):
-            self._known = set(self.classes)
         new = met - self._known
         close = self._check_room(examples, len(new))
         return bool(new) or close
@@ -169,8 +167,7 @@ class JsonLearner:
     def _check(self, example: Example) -> set[Any]:
         """Refuse an example that a trained model cannot learn; return its labels, if the task adds labels."""
         self._check_numbers(example)
-        self.costs.check_lengths(example.x, example.y)
-        self.costs.check_learning(example.x, self.checked)
+        self._check_costs(example, self.checked)
         self.checked += 1
         x = read(self.task, example.x)
         self.model.check_one(x, example.y, example.weight)
@@ -179,6 +176,12 @@ class JsonLearner:
         if self.reading.separator is not None and isinstance(x, list):
             self._check_written(x if self.task == "tag" else [x])
         return LABELS[self.task](example.y) if self.task in LABELS else set()
+
+    def _check_costs(self, example: Example, before: int = 0) -> None:
+        """Refuse an example that is too large to be kept, or to be learned after `before` others."""
+        x = self.expand(example.x)
+        self.costs.check_lengths(x, example.y)
+        self.costs.check_learning(x, before)
 
     def _check_numbers(self, example: Example) -> None:
         if self.task == "tag" and example.weight == 0:
@@ -195,8 +198,7 @@ class JsonLearner:
         for k, example in enumerate(examples):
             try:
                 self._check_numbers(example)
-                copy.costs.check_lengths(example.x, example.y)
-                copy.costs.check_learning(example.x)
+                copy._check_costs(example)
                 copy.learn(example)
                 if copy.begun:
                     copy._check(example)
@@ -212,7 +214,7 @@ class JsonLearner:
         self.costs.check_supports(len(examples), most, self.room.weights)
         if n_new:
             self._check_size(self.features, columns)
-        if not self._named():
+        if not self.named:
             return False
         if self._safe[0] != columns:
             limit = min(self.room.features, self.room.weights // (self.n_models * max(1, columns)))
@@ -241,7 +243,7 @@ class JsonLearner:
         room = self.room
         if columns > room.classes:
             raise BadExampleError(f"the model would have {columns} labels, and {room.classes} are allowed here")
-        if self._named() and features > room.features:
+        if self.named and features > room.features:
             raise BadExampleError(
                 f"the model would have {features} names of features, and {room.features} are allowed here: create it "
                 'with "n_features": a power of two to hash them'
@@ -260,11 +262,14 @@ class JsonLearner:
                 'allowed here: create it with "experts": "linear", or with a learner that keeps no matrices'
             )
 
-    def _named(self) -> bool:
+    @property
+    def named(self) -> bool:
         """Whether features are identified by stored names."""
-        if self.task == "tag" or not self.begun:
-            return True
-        return self.reading.n_features is None and self.model.feature_names_ is not None
+        if self._named is None:
+            if self.task == "tag" or not self.begun:
+                return True
+            self._named = self.reading.n_features is None and self.model.feature_names_ is not None
+        return self._named
 
     def expand(self, x: Any) -> Any:
         """Return the features that the model makes of the columns of an example; other examples are unchanged."""
@@ -317,6 +322,7 @@ class JsonLearner:
     def check_kept(self, x: Any) -> None:
         """Refuse an example that could not be learned later."""
         try:
+            x = self.expand(x)
             self.costs.check_lengths(x, None)
             self.costs.check(x)
         except (TypeError, ValueError) as error:
@@ -344,6 +350,8 @@ class JsonLearner:
             self.model.partial_fit([x], [example.y], sample_weight=[example.weight])
         else:
             self.model.learn_one(x, example.y, example.weight)
+        self.begun = self.begun or is_fitted(self.model)
+        self._meet_classes()
         return prediction
 
     def explain(self, x: Any, label: Any, top: int) -> tuple[Any, float | None, dict[Any, float]]:
@@ -353,7 +361,7 @@ class JsonLearner:
         if not self.begun:
             return label, 0.0, {}
         try:
-            self.costs.check(x)
+            self.costs.check(self.expand(x))
             x = read(self.task, x)
             if label is None and self.task == "rank":
                 label = next(iter(self.model.rank_one(x)), None)

@@ -265,9 +265,7 @@ class Service:
 
     async def learn(self, name: str, request: schema.Learn) -> schema.Learned:
         """Queue examples for learning; return once they are on disk and learned."""
-        model = self.get(name)
-        self.check_writable()
-        return await self._writer.learn(model, request)
+        return await self._writer.learn(self.get(name), request)
 
     async def keep(self, model: ServedModel, xs: list[Any], predictions: list[Any]) -> list[str]:
         """Keep predictions for labels that arrive later; return their ids once they are on disk."""

@@ -143,7 +143,7 @@ class State:
         learner.learn(example)
         self.learn(example)
         x = example.x
-        encode((self.totals, self.progressive, learner.classes, learner.experts(), learner.predict(x), learner.scores(x)))
+        encode((self.totals, self.progressive, learner.experts(), learner.predict(x), learner.scores(x)))
         if self.covering is not None:
             encode(self.covering.answer(learner, x))
         if learner.task == "classify":

@@ -56,8 +56,8 @@ class _Learning:
     answer: asyncio.Future[schema.Learned]
     labeled: list[int] = field(default_factory=list)  # numbers of kept predictions
 
-    def __len__(self) -> int:
-        return len(self.examples)
+    def __post_init__(self) -> None:
+        self.size = len(self.examples)
 
     def release(self) -> None:
         self.model.claimed.difference_update(self.labeled)
@@ -71,8 +71,8 @@ class _Keeping:
     held: list[Held]
     answer: asyncio.Future[list[str]]
 
-    def __len__(self) -> int:
-        return len(self.held)
+    def __post_init__(self) -> None:
+        self.size = len(self.held)
 
     def release(self) -> None:
         """Do nothing, since nothing is claimed."""
@@ -125,10 +125,10 @@ class Writer:
 
     def _enqueue(self, request: _Waiting) -> None:
         self._service.check_writable()
-        if self.n_waiting + len(request) > self._service.settings.waiting and self.n_waiting:
+        if self.n_waiting + request.size > self._service.settings.waiting and self.n_waiting:
             raise BusyError(f"{self.n_waiting} examples wait to be learned: try again later")
         self._waiting.setdefault(request.model.id, deque()).append(request)
-        self.n_waiting += len(request)
+        self.n_waiting += request.size
         self._arrived.set()
 
     async def _with_features(
@@ -198,10 +198,10 @@ class Writer:
                 if group := await self._next_group():
                     try:
                         await self._learn(group)
-                    finally:
-                        self._refuse(
-                            group, DiskError("learning has ended: retry with the same key to see what was learned")
-                        )
+                    except BaseException:
+                        words = "learning has ended: retry with the same key to see what was learned"
+                        self._refuse(group, DiskError(words))
+                        raise
 
     async def _next_group(self) -> list[_Waiting]:
         """Return accepted requests, up to one that others must wait for."""
@@ -222,7 +222,7 @@ class Writer:
             except NotYetError:
                 break
             queue.popleft()
-            self.n_waiting -= len(request)
+            self.n_waiting -= request.size
             del self._waiting[number]  # models take turns
             if queue:
                 self._waiting[number] = queue
@@ -231,7 +231,7 @@ class Writer:
             group.append(request)
             if isinstance(request, _Learning):
                 keys.add((request.model.id, request.key))
-            n += len(request)
+            n += request.size
             if alone:
                 break
         return group
@@ -296,8 +296,8 @@ class Writer:
             if isinstance(request, _Learning):
                 await self._apply(request, entries[k])
             else:
-                request.model.n_held += len(request)
-                request.model.n_kept += len(request) - dropped.pop(request.model.id, 0)
+                request.model.n_held += request.size
+                request.model.n_kept += request.size - dropped.pop(request.model.id, 0)
                 if not request.answer.done():
                     request.answer.set_result([held.id for held in request.held])
 
