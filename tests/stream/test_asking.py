@@ -59,6 +59,27 @@ def test_a_check_refuses_what_learning_would_and_changes_nothing(separator):
     assert (vars(model)["_names"].names, model.weights(), model.totals_) == before
 
 
+@pytest.mark.parametrize("name", [name for name in stream.__all__ if hasattr(getattr(stream, name), "check_one")])
+@pytest.mark.parametrize("x", [[1.0, 0.0], [-1.0, 2.0], [0.0, 0.0], [1e300, 1e-320]], ids=str)
+@pytest.mark.parametrize("y", [0, 1, 2, 1.5, "u", [0], {7}, None], ids=str)
+def test_a_check_agrees_with_learning(name, x, y):
+    """Winnow learned neither negative rows nor a third class, and the service acknowledged and skipped them."""
+    if name in {"ClassFeatureClassifier", "OrdinalRegressor"}:
+        return  # needs arguments
+    model = getattr(stream, name)()
+    targets = {"classify": (0, 1), "rank": ([0], [1]), "regress": (0.5, 1.0)}.get(model.task, (None, None))
+    for target in targets:
+        model.learn_one(np.array([1.0, 2.0]), target)
+    errors = []
+    for call in model.check_one, model.learn_one:
+        try:
+            call(np.array(x), y)
+            errors.append(None)
+        except (TypeError, ValueError) as error:
+            errors.append(str(error))
+    assert errors[0] == errors[1]
+
+
 @pytest.mark.parametrize(
     "model",
     [

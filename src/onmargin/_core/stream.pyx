@@ -601,6 +601,15 @@ cdef class StreamLoop(Work):
         self.score(x)
         return self.task.settle(self.stage.r.s, self.geometry.n_columns)
 
+    def check(self, x):
+        """Raise the error of learning an example with these features."""
+        self.turns.enter()
+        try:
+            self.receive(x, self.outward, False)
+            self.check_signs()
+        finally:
+            self.turns.leave()
+
     def scores(self, x):
         """Return the scores of an example."""
         cdef Py_ssize_t c, n

@@ -100,7 +100,7 @@ class StreamLearner(StreamState):
         if loop is None:
             deepcopy(self).learn_one(x, y)
         else:
-            loop.scores(x)
+            loop.check(x)
             if self.features_.separator is not None:  # also read the numbers after unknown names
                 self.names_one(x)
 

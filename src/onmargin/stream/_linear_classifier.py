@@ -40,7 +40,10 @@ class LinearClassifier(Classes, StreamLearner):
         return getattr(self, "class_weight", None)
 
     def _check_target(self, y: Any) -> Any:
-        label = check_label(y, self.classes_)
+        classes = self.classes_
+        label = check_label(y, classes)
+        if len(classes) == 2 and label not in classes and (half := self._model.plan.half) is not None:
+            half(self._model.learner.geometry)  # raises an error where two classes cannot become three
         known = classes_of_cost(getattr(self, "cost", None))
         if known and label not in known:
             raise ValueError(f"cost is a matrix for the classes 0 to {len(known) - 1}; got the label {label!r:.100}")
