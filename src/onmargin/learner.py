@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from onmargin._core import rounds
 from onmargin._core.background import Background
-from onmargin._core.geometries.center import Center
-from onmargin._core.geometries.diagonal import Adaptive, Confidence, Normalized
 from onmargin._core.geometries.geometry import ColumnMap, Euclidean, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step

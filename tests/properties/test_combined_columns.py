@@ -1,4 +1,4 @@
-"""Columns combined from others when new classes appear: by a matrix product, or its shortcut."""
+"""Columns made of others when new classes appear, without the matrix of that map."""
 
 import numpy as np
 import pytest
@@ -7,24 +7,27 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from onmargin._core.geometries.chain import between
-from onmargin._core.geometries.geometry import combined
+from onmargin._core.geometries.geometry import ColumnMap
 
 shapes = st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(1, 6))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@given(shape=shapes, kind=st.sampled_from(["places", "halves", "any"]), seed=st.integers(0, 1000))
-def test_combinations_are_products(shape, dtype, kind, seed):
+@given(shape=shapes, factors=st.sampled_from([(0, 1), (-0.5, 0.5), (-2, -1, 0, 1, 2)]), seed=st.integers(0, 1000))
+def test_new_columns_are_products(shape, dtype, factors, seed):
     features, known, n = shape
     random = np.random.default_rng(seed)
-    mixing = random.integers(-2, 3, (n, known)).astype(float)
-    if kind != "any":
-        mixing[:] = 0
-        mixing[random.permutation(n)[:known], np.arange(known)[:n]] = 1 if kind == "places" else -0.5
+    column_map = ColumnMap(random.integers(0, known, n), random.choice(np.array(factors, float), n))
+    mixing = np.zeros((n, known))
+    mixing[np.arange(n), column_map.source] = column_map.factor
     columns = random.integers(-9, 9, (features, known)).astype(dtype)
-    made = combined(columns, mixing)
+    made, written = column_map.of(columns), np.zeros((features, n), dtype)
+    column_map.write(columns, written)
     assert made.dtype == dtype
     assert_array_equal(made, columns @ mixing.T)
+    assert_array_equal(made, written)
     assert not np.signbit(made[made == 0]).any()
+    behind = np.hstack([columns + 1, columns])
+    assert_array_equal(column_map.behind(known).of(behind), made)
     tables = random.integers(-9, 9, (features, known, known)).astype(float)
-    assert_array_equal(between(tables, mixing), mixing @ tables @ mixing.T)
+    assert_array_equal(between(tables, column_map), mixing @ tables @ mixing.T)

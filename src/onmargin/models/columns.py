@@ -19,9 +19,7 @@ def intercept_value(*, fit: bool, scaling: float | str) -> float:
     return nan if scaling == "auto" else float(scaling)
 
 
-def class_columns(
-    places: Places, n_classes: int, geometry: Any, *, half: float | None = None
-) -> ColumnMap | None:
+def class_columns(places: Places, n_classes: int, geometry: Any, *, half: float | None = None) -> ColumnMap | None:
     """Return the columns of all classes as multiples of the known ones, which move to `places`; None if unchanged.
 
     New ones start at zero. Two classes have one column w, which stands for -half w and half w: the difference of two

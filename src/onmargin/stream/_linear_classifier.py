@@ -42,8 +42,8 @@ class LinearClassifier(Classes, StreamLearner):
     def _check_target(self, y: Any) -> Any:
         classes = self.classes_
         label = check_label(y, classes)
-        if len(classes) == 2 and label not in classes and (half := self._model.plan.half) is not None:
-            half(self._model.learner.geometry)  # raises an error where two classes cannot become three
+        if len(classes) == 2 and label not in classes:
+            self._model.check_room(np.array([label]))
         known = classes_of_cost(getattr(self, "cost", None))
         if known and label not in known:
             raise ValueError(f"cost is a matrix for the classes 0 to {len(known) - 1}; got the label {label!r:.100}")
