@@ -459,3 +459,19 @@ def test_a_token_is_not_shown_in_errors():
     with pytest.raises(ValueError, match="token must be one line") as caught:
         onmargin.Client("http://127.0.0.1:1", token="secret\nsecret")
     assert "secret" not in str(caught.value)
+
+
+def test_pages_that_begin_to_watch_at_once_are_limited(tmp_path):
+    """The limit was checked when requests arrived, and counted once their answers had begun."""
+    with served(tmp_path, limits=Limits(watchers=4)) as client:
+        create(client)
+        head = b"GET /v1/models/m/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        sockets = [socket.create_connection(("127.0.0.1", client.base_url.port)) for _ in range(60)]
+        for one in sockets:
+            one.sendall(head)
+        statuses = [one.recv(12)[-3:] for one in sockets]
+        for one in sockets:
+            one.close()
+        assert statuses.count(b"200") == 4
+        assert statuses.count(b"429") == 56
+        wait_until(lambda: client.app.context.watchers == 0)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import onmargin
 from onmargin import ModelFileError
+from onmargin._core.geometries.chain import Paths
 from onmargin.io.model_file import from_bytes, to_bytes
 from tests.examples import examples
 from tests.io.forging import CASES, is_loaded, number_of, peak, put_together, taken_apart
@@ -35,6 +36,14 @@ def test_random_changes_are_harmless(case, path, seed):
     before = peak()
     is_loaded(case, seed, path)
     assert peak() < before + MEMORY
+
+
+@pytest.mark.parametrize("sizes", [(2**31, 3, 0), (2, 2**31, 0), (2, 3, 2**31), (2, 3, 2**62)])
+def test_sizes_have_indices_of_32_bits(sizes):
+    """The padded length of 2**62 columns overflowed."""
+    *size, spare = sizes
+    with pytest.raises(ValueError, match=f"from [01] to {2**31 - 1}; got {max(sizes)}"):
+        Paths(*size, np.float64, spare=spare)
 
 
 def test_files_that_are_rewritten_unchanged_are_loaded(path):

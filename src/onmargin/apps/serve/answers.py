@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from shutil import rmtree
 from typing import Any
@@ -233,15 +234,20 @@ async def metrics(context: Context, request: Request) -> Response:
 
 async def journal(context: Context, request: Request) -> Response:
     model = context.service.get(request.path_params["name"])
-    lines = context.service.export(model)
-    first = await anext(lines, b"")  # report damage before the answer has begun
+    return await _stream(context.service.export(model), "application/jsonl")
 
-    async def all_lines() -> AsyncIterator[bytes]:
-        yield first
-        async for part in lines:
-            yield part
 
-    return StreamingResponse(all_lines(), media_type="application/jsonl")
+async def _stream(parts: AsyncGenerator[bytes, None], media_type: str) -> Response:
+    """Return an answer in parts; damage and limits are known before it begins, with the first part."""
+    first = await anext(parts, b"")
+
+    async def all_parts() -> AsyncIterator[bytes]:
+        async with aclosing(parts):
+            yield first
+            async for part in parts:
+                yield part
+
+    return StreamingResponse(all_parts(), media_type=media_type)
 
 
 async def progress(context: Context, name: str, sent: None) -> schema.Progress:
@@ -259,10 +265,10 @@ async def events(context: Context, request: Request) -> Response:
     model = context.service.get(request.path_params["name"])
     if context.watchers >= context.limits.watchers:
         raise BusyError(f"{context.watchers} pages watch already: try again later", 10)
-    return StreamingResponse(_watch(context, model), media_type="text/event-stream")
+    return await _stream(_watch(context, model), "text/event-stream")
 
 
-async def _watch(context: Context, model: ServedModel) -> AsyncIterator[bytes]:
+async def _watch(context: Context, model: ServedModel) -> AsyncGenerator[bytes, None]:
     """Yield the progress every second, until the client or the service stops."""
     metrics = context.service.metrics
     watched = {kind: metrics.requests[kind] for kind in ("learn", "predict")}

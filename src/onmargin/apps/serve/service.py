@@ -1,7 +1,7 @@
 """The service: models by name, one journal, and one writer that learns all waiting requests."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -418,7 +418,7 @@ class Service:
         await self.snapshots.take(model, compact=True)
         return model.describe()
 
-    async def export(self, model: ServedModel) -> AsyncIterator[bytes]:
+    async def export(self, model: ServedModel) -> AsyncGenerator[bytes, None]:
         """Yield the journal of a model as lines of JSON."""
         seq, chain = model.earliest, None if model.earliest else 0
         last, rewinds = model.state.seq, model.kept.rewinds
