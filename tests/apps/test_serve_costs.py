@@ -303,6 +303,15 @@ def test_sweeps_over_a_window_have_a_price(tmp_path):
         assert learn(client, "o", *(({"a": 1.0}, "x"), ({"a": -1.0}, "y")) * 200).status_code == 200
 
 
+@pytest.mark.parametrize(("C", "expected"), [(1.0, {200}), (1e300, {200, 422})])
+def test_large_steps_between_rivals_have_a_price(tmp_path, C, expected):
+    """An example took 1.3 s."""
+    with served(tmp_path) as client:
+        create(client, model="DualAscentClassifier", geometry="entropic", n_features=64, C=C)
+        pairs = [({f"f{k % 7}": 1.0}, "xyz"[k % 3]) for k in range(20)]
+        assert {learn(client, "m", pair).status_code for pair in pairs} == expected
+
+
 def test_long_predictions_are_not_kept_for_retries(tmp_path):
     with served(tmp_path) as client:
         create(client, task="rank", calibrate=False)

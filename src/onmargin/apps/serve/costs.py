@@ -102,8 +102,9 @@ class Costs:
         columns = len(self._learner.classes)
         most_rows, most_sweeps = LIMITS
         sweeps = model.sweeps or most_sweeps
-        if rows > most_rows:
-            return rows * sweeps * self.work(x)
+        if rows > most_rows or getattr(model, "geometry", "euclidean") != "euclidean":
+            steps = 30 if columns > 2 and model.C > 10 else 1  # rivals exchange a large C many times
+            return rows * sweeps * self.work(x) * steps
         # Each row changes the scores of all. Without a number of sweeps, each solves for a single column by a matrix.
         solved = rows**3 / 5 if model.sweeps is None and columns < 3 else 0.0
         return sweeps * (rows * (VISIT + SCORED * rows * max(1, columns)) + solved)
