@@ -76,6 +76,6 @@ def whole(number, str name, least=0, most=2**62):
     return int(number)
 
 
-def size(number, str name, least=0):
+def whole_size(number, str name, least=0):
     """Return a number of features or columns, whose indices have 32 bits."""
     return whole(number, name, least, 2**31 - 1)

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from onmargin._core.restore import fill, size, whole, zeros
+from onmargin._core.restore import fill, whole, whole_size, zeros
 
 from libc.math cimport INFINITY, exp, fabs, frexp, ldexp, log, pow, sinh, sqrt
 
@@ -28,8 +28,8 @@ cdef class Additive(Geometry):
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, *, double threshold=0.0):
-        self.n_features = size(n_features, "n_features")
-        self.n_columns = size(n_columns, "n_columns", least=1)
+        self.n_features = whole_size(n_features, "n_features")
+        self.n_columns = whole_size(n_columns, "n_columns", least=1)
         self.threshold = threshold
         self.dtype = np.dtype(np.float64)
         self.vec = vec_for(8)

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from onmargin._core.restore import fill, number, size, whole, zeros
+from onmargin._core.restore import fill, number, whole, whole_size, zeros
 
 from libc.math cimport sqrt
 
@@ -36,7 +36,7 @@ cdef class Center(Geometry):
         return True
 
     def __init__(self, Py_ssize_t n_features, *, double height=0.0):
-        self.n_features = size(n_features, "n_features")
+        self.n_features = whole_size(n_features, "n_features")
         self.n_columns = self.n_scores = 2
         self.dtype = np.dtype(np.float64)
         self.height = height

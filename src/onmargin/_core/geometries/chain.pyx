@@ -3,7 +3,7 @@
 import numpy as np
 
 from onmargin._core.geometries.geometry import ColumnMap
-from onmargin._core.restore import size, zeros
+from onmargin._core.restore import whole_size, zeros
 
 from libc.math cimport isnan
 from libc.stdint cimport int32_t
@@ -38,7 +38,7 @@ cdef class Paths(Euclidean):
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0, Py_ssize_t spare=0):
-        self.capacity = size(n_columns, "n_columns") + size(spare, "spare")
+        self.capacity = whole_size(n_columns, "n_columns") + whole_size(spare, "spare")
         self.blocks, self.taken = [], [n_columns]
         super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
         self.padded = zeros((n_columns, self.n_scores))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from onmargin._core.geometries.geometry import float_type
-from onmargin._core.restore import size
+from onmargin._core.restore import whole_size
 
 from onmargin._core.geometries.transformed cimport Transformed
 from onmargin._core.geometries.geometry cimport Geometry
@@ -14,7 +14,7 @@ cdef class Featureless(Transformed):
 
     def __init__(self, Geometry inner, Py_ssize_t n_features, dtype):
         self.inner = inner
-        self.n_features, self.dtype = size(n_features, "n_features"), float_type(dtype)
+        self.n_features, self.dtype = whole_size(n_features, "n_features"), float_type(dtype)
         self.n_columns, self.n_scores, self.n_spare = inner.n_columns, inner.n_scores, inner.n_spare
 
     def __reduce__(self):

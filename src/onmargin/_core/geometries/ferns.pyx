@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onmargin._core.restore import claim, fill, size, whole, zeros
+from onmargin._core.restore import claim, fill, whole, whole_size, zeros
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, uint8_t, uint64_t
@@ -86,7 +86,7 @@ cdef class Ferns(Transformed):
             raise ValueError(f"the features within must be a multiple of {1 << n_tests}; got {inner.n_features}")
         self.inner, self.seed, self.n_tests = inner, seed, n_tests
         self.n_ferns = inner.n_features >> n_tests
-        self.n_features, self.dtype = size(n_features, "n_features"), inner.dtype
+        self.n_features, self.dtype = whole_size(n_features, "n_features"), inner.dtype
         self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
         self.n_spare = inner.n_spare + self.n_features + self.n_ferns
         self.single = self.dtype.itemsize == 4

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onmargin._core.restore import claim, size
+from onmargin._core.restore import claim, whole_size
 
 from libc.math cimport INFINITY, sqrt
 
@@ -36,7 +36,7 @@ cdef class Fourier(Transformed):
         if not 0 <= gamma < INFINITY:
             raise ValueError(f"gamma must be a finite number of at least 0; got {gamma}")
         self.inner, self.gamma, self.seed = inner, gamma, seed
-        self.n_features, self.dtype = size(n_features, "n_features"), inner.dtype
+        self.n_features, self.dtype = whole_size(n_features, "n_features"), inner.dtype
         self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
         cdef Py_ssize_t waves = inner.n_features
         claim(16 * int(n_features) * waves)

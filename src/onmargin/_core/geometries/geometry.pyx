@@ -4,7 +4,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from onmargin._core.restore import fill, size, whole, zeros
+from onmargin._core.restore import fill, whole, whole_size, zeros
 
 from libc.math cimport INFINITY
 from libc.string cimport memset
@@ -250,8 +250,8 @@ cdef class Euclidean(Columns):
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0):
         self.plain = type(self) is Euclidean
-        self.n_features = size(n_features, "n_features")
-        self.n_columns = size(n_columns, "n_columns", least=1)
+        self.n_features = whole_size(n_features, "n_features")
+        self.n_columns = whole_size(n_columns, "n_columns", least=1)
         self.dtype = float_type(dtype)
         self.sparse = sparse
         self.vectors = self.count_vectors()

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from onmargin._core.geometries.geometry import float_type
-from onmargin._core.restore import fill, size, whole, zeros
+from onmargin._core.restore import fill, whole, whole_size, zeros
 
 from libc.math cimport INFINITY, isfinite, isnan, sqrt
 from libc.string cimport memset
@@ -82,8 +82,8 @@ cdef class Expansion(Columns):
         return False
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, double bias=0.0, Py_ssize_t average=0):
-        self.n_features = size(n_features, "n_features")  # no array has this length
-        self.n_columns = self.width = size(n_columns, "n_columns", least=1)
+        self.n_features = whole_size(n_features, "n_features")  # no array has this length
+        self.n_columns = self.width = whole_size(n_columns, "n_columns", least=1)
         self.dtype = float_type(dtype)
         self.bias = bias
         self.average = whole(average, "average")

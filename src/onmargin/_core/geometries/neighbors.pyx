@@ -3,7 +3,7 @@
 import numpy as np
 
 from onmargin._core.geometries.geometry import float_type
-from onmargin._core.restore import fill, size, whole, zeros
+from onmargin._core.restore import fill, whole, whole_size, zeros
 
 from libc.math cimport INFINITY
 from libc.string cimport memcpy
@@ -63,8 +63,8 @@ cdef class Neighbors(Geometry):
     cdef Py_ssize_t itemsize
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype):
-        self.n_features = size(n_features, "n_features")
-        self.n_columns = self.n_scores = size(n_columns, "n_columns", least=1)
+        self.n_features = whole_size(n_features, "n_features")
+        self.n_columns = self.n_scores = whole_size(n_columns, "n_columns", least=1)
         self.dtype = float_type(dtype)
         self.itemsize = self.dtype.itemsize
         self.n_spare = self.n_features + KEPT
