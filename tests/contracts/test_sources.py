@@ -23,6 +23,8 @@ PAPERS = {
     "KNN",
     "FOREST",
     "EXTRA",
+    "BOOSTING",
+    "SKETCH",
     "SLEEPING",
     "FIXED-SHARE",
     "ADWIN",

@@ -151,11 +151,11 @@ def test_equal_rows_and_rows_without_features():
         ("clock", -1),
         ("first", 5),
         ("dropped", 5),
-        ("tested", np.full((24, 1024), 3, np.int32)),
-        ("tested", np.full((24, 1024), -1, np.int32)),
-        ("children", np.full((24, 1024), 1023, np.int32)),
-        ("children", np.full((24, 1024), 1, np.int32)),
-        ("children", np.full((24, 1024), -1, np.int32)),
+        ("tested", np.full((24, 4096), 3, np.int32)),
+        ("tested", np.full((24, 4096), -1, np.int32)),
+        ("children", np.full((24, 4096), 4095, np.int32)),
+        ("children", np.full((24, 4096), 1, np.int32)),
+        ("children", np.full((24, 4096), -1, np.int32)),
     ],
 )
 def test_states_that_do_not_fit_are_refused(word, value):

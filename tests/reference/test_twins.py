@@ -72,6 +72,7 @@ TWINS = {
     "Balanced": "balanced",
     "Ball": "uniclass_kernel",
     "Blocks": "play_trials",
+    "BoostedTrees": "boosted_trees",
     "Center": "uniclass",
     "Confidence": "Confidence",
     "EdgePaths": "path_features",

@@ -37,8 +37,8 @@ class AutoClassifierOptions:
     Parameters
     ----------
     experts : {"all", "linear"}, default="all"
-        Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, six nonlinear
-        ones (on random Fourier features, on random ferns, a forest, and nearest neighbors), which take most of the
+        Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, seven nonlinear
+        ones (on random Fourier features, on random ferns, a forest, boosted trees, and nearest neighbors), which take most of the
         time. "linear" leaves out the nonlinear experts. On shards and with hashed names only the experts for sparse
         rows are used, which are linear.
     drift : bool, default=True
@@ -94,7 +94,7 @@ class AutoRegressorOptions:
     ----------
     experts : {"all", "linear"}, default="all"
         Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, nonlinear ones (on
-        random Fourier features, a forest, and nearest neighbors), which take most of the time. "linear" leaves out the
+        random Fourier features, a forest, boosted trees, and nearest neighbors), which take most of the time. "linear" leaves out the
         nonlinear experts. On shards and with hashed names only the experts for sparse rows are used, which are linear.
     drift : bool, default=True
         Whether the target may drift, as on most streams: if True, some experts forget earlier examples to follow it.

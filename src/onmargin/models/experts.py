@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from onmargin._core.geometries.as_double import AsDouble
+from onmargin._core.geometries.boosted_trees import BoostedTrees
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.ferns import Ferns
@@ -130,6 +131,13 @@ class Trees(Nonlinear):
         return FOREST_ROWS * (n_features // 2 + 3) + 4 * FOREST_NODES
 
 
+class Boosted(Nonlinear):
+    """The rows learned last, with their sums and bins."""
+
+    def size(self, n_features: int) -> int:
+        return FOREST_ROWS * (n_features + 8)
+
+
 class Expert(NamedTuple):
     """An expert: its name, the recipe of its weights, the name of its task, and its step."""
 
@@ -207,6 +215,10 @@ def _forest(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geo
     return Forest(n_features, n_columns, dtype)
 
 
+def _boosted_trees(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
+    return BoostedTrees(n_features, n_columns, dtype)
+
+
 def _ridge(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
     return Ridge(n_features, n_columns, np.float64, **settings)
 
@@ -247,6 +259,7 @@ _NEIGHBORS = Expert(
 )
 # On rows as they are: thresholds follow any scale, while means and deviations change as rows arrive.
 _FOREST = Expert("forest", Trees(_forest), "indicators", Residual(), forgets=True)
+_BOOSTED = Expert("boosted trees", Boosted(_boosted_trees), "indicators", Residual(), forgets=True)
 
 # Experts for sparse rows and for tables are in the order in which columns of different kinds are packed (see
 # several/packed.pyx); experts on standardized rows come last. Means of dense columns may be far from zero, which costs
@@ -274,6 +287,7 @@ CLASSIFIERS = Experts(
         _MAJORITY,
         _LAST_LABEL,
         _FOREST,
+        _BOOSTED,
         _PLAIN.on_standardized(),
         _HINGE.on_standardized(),
         _LOGISTIC.on_standardized(),
@@ -294,6 +308,7 @@ CLASSIFIERS = Experts(
     ),
     table=(
         _FOREST,
+        _BOOSTED,
         _LOGISTIC.on_standardized(),
         _FAST_LOGISTIC.on_standardized(),
         _HINGE.on_standardized(),
@@ -339,6 +354,7 @@ REGRESSORS = Experts(
         _FREE,
         _FOLLOWER,
         _FOREST,
+        _BOOSTED,
         _PA.on_standardized(),
         _ADAPTIVE_PA.on_standardized(),
         _NORMALIZED_PA.on_standardized(),
@@ -353,6 +369,7 @@ REGRESSORS = Experts(
     ),
     table=(
         _FOREST,
+        _BOOSTED,
         _ADAPTIVE_PA.on_standardized(),
         _NORMALIZED_PA.on_standardized(),
         _USUAL.on_standardized(),

@@ -26,6 +26,7 @@ from onmargin.reference.additive import (
     pnorm,
     proportional,
 )
+from onmargin.reference.boosted_trees import boosted_trees
 from onmargin.reference.calibration import Calibration, calibrate
 from onmargin.reference.change import adaptive_window
 from onmargin.reference.ferns import ferns
@@ -145,6 +146,7 @@ __all__ = [
     "balanced",
     "binary",
     "block",
+    "boosted_trees",
     "bounded",
     "calibrate",
     "calibrated_odds",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from onmargin.reference.ferns import mixed
 
 Matrix = NDArray[np.float64]
-TREES, NODES, DEEPEST, CUTS, BUDGET, SHORTEST = 24, 1024, 24, 5, 500, 32
+TREES, NODES, DEEPEST, CUTS, BUDGET, SHORTEST = 24, 4096, 24, 5, 1000, 32
 
 
 class Node(NamedTuple):

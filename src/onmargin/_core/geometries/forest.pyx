@@ -2,36 +2,27 @@
 
 import numpy as np
 
-from onmargin._core.geometries.geometry import float_type
-from onmargin._core.restore import fill, whole, whole_size, zeros
+from onmargin._core.geometries.recent_rows import KEPT
+from onmargin._core.restore import fill, whole, zeros
 
 from libc.float cimport FLT_MAX
 from libc.math cimport ceil, sqrt
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
-from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.geometries.recent_rows cimport RecentRows, leaf_of
 from onmargin._core.geometries.splitmix cimport mixed
 from onmargin._core.round cimport HalfSpace, Round, finite
 from onmargin._core.rows cimport Row, address
 
 cdef enum:
     TREES = 24
-    NODES = 1024        # of a tree, at most
+    NODES = 4096        # of a tree, at most
     DEEPEST = 24        # tests of a row in a tree, at most
     CUTS = 5            # thresholds that are tried per feature of a node
-    BUDGET = 500        # values that may be examined per learned row, on average, to grow trees
-    SHORTEST = 32       # rows, the fewest that are compared with earlier ones; this often losses are compared
-# Number of rows that are kept, by default.
-KEPT = 4096
-# By how many deviations recent losses must exceed earlier ones for a change of the concept.
-cdef double SURE = 3
+    BUDGET = 1000        # values that may be examined per learned row, on average, to grow trees
 # Gains that differ by less are a tie, so that rounding does not decide.
 cdef double TIE = 1 + 1e-9
-
-
-cdef inline float narrowed(double value) noexcept nogil:
-    return <float>max(min(value, FLT_MAX), -FLT_MAX)
 
 
 cdef struct Tree:
@@ -49,15 +40,7 @@ cdef struct Split:
     double gain
 
 
-cdef inline Py_ssize_t leaf_of(const Tree* tree, const float* x, Py_ssize_t stride) noexcept nogil:
-    """Return the leaf of a row, of which feature j is x[j * stride]."""
-    cdef Py_ssize_t k = 0
-    while tree.child[k]:
-        k = tree.child[k] + (x[tree.feature[k] * stride] > tree.threshold[k])
-    return k
-
-
-cdef class Forest(Geometry):
+cdef class Forest(RecentRows):
     """The score of a column is the mean, over all trees, of the mean of its targets in the leaf of the row ([FOREST]).
 
     A tree is grown from the last `n_kept` rows, one after the other in place of the oldest. A node is split where
@@ -68,39 +51,21 @@ cdef class Forest(Geometry):
     Between two growths of a tree, its leaves count the rows that are learned.
 
     Trees are grown often at first, then whenever the rows since the last one have paid for it: growing examines at
-    most BUDGET values per row on average. Deviation: the concept may change. If the mean of the squared residuals
-    in the last SHORTEST, 2 SHORTEST, ... rows exceeds that of the rows before them by more than SURE standard errors,
-    those before are not used any more, and all trees are dropped: a test of a few cuts of the window of [ADWIN].
-
-    Targets are moved as those of `Neighbors`: a move along a half-space of column c is the distance of its target from
-    its score. Rows that were learned in an earlier pass are not learned again.
+    most BUDGET values per row on average. If the concept changes (see `RecentRows`), all trees are dropped.
     """
 
-    cdef readonly Py_ssize_t n_kept
-    cdef readonly Py_ssize_t clock   # rows that were learned
-    cdef readonly Py_ssize_t first   # the first row since the last change of the concept
+    n_leaves = 1  # the number of a leaf is that of its node
     cdef readonly Py_ssize_t grown   # trees that were grown
     cdef readonly Py_ssize_t dropped  # trees that were grown before the last change of the concept
     cdef readonly Py_ssize_t due     # the row before which the next tree is grown
-    cdef readonly object rows        # n_features x n_kept
-    cdef readonly object targets     # n_kept x n_columns
-    cdef readonly object weights     # n_kept
-    cdef readonly object losses      # n_kept
     cdef readonly object tested      # TREES x NODES
     cdef readonly object thresholds  # TREES x NODES
     cdef readonly object children    # TREES x NODES
     cdef readonly object sums        # TREES x NODES x (1 + n_columns)
     cdef tuple owners
-    cdef Py_ssize_t itemsize, width  # width is 1 + n_columns
-    cdef float* Z
-    cdef float* y
-    cdef double* w
-    cdef double* loss
+    cdef Py_ssize_t width            # 1 + n_columns
     cdef Tree trees
-    cdef float* x                    # the row of the round, its scores and its leaves
-    cdef double* last
-    cdef int32_t* leaf
-    cdef uint64_t random             # state of the random numbers of the tree that is grown
+    cdef int32_t* leaf               # of the row of the round in each tree
     cdef Py_ssize_t examined         # values examined for it
     cdef int32_t* varied             # features that vary
     cdef int32_t* order              # the rows of each node are consecutive: order[start[k]:end[k]]
@@ -115,34 +80,20 @@ cdef class Forest(Geometry):
     cdef double* histogram
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, Py_ssize_t n_kept=KEPT):
-        self.n_features = whole_size(n_features, "n_features")
-        self.n_columns = self.n_scores = whole_size(n_columns, "n_columns", least=1)
-        self.n_kept = whole(n_kept, "n_kept", least=2, most=2**24)
-        self.dtype = float_type(dtype)
-        self.itemsize = self.dtype.itemsize
-        self.n_spare = self.n_features + 1
+        RecentRows.__init__(self, n_features, n_columns, dtype, n_kept)
         self.width = self.n_columns + 1
-        self.rows = zeros((self.n_features, n_kept), np.float32)
-        self.targets, self.weights, self.losses = zeros((n_kept, n_columns), np.float32), zeros(n_kept), zeros(n_kept)
         self.tested, self.children = zeros((TREES, NODES), np.int32), zeros((TREES, NODES), np.int32)
         self.thresholds, self.sums = zeros((TREES, NODES), np.float32), zeros((TREES, NODES, self.width))
-        self.Z = <float*>address(self.rows, "f", self.n_features * n_kept, writable=True)
-        self.y = <float*>address(self.targets, "f", n_kept * n_columns, writable=True)
-        self.w = <double*>address(self.weights, "d", n_kept, writable=True)
-        self.loss = <double*>address(self.losses, "d", n_kept, writable=True)
         self.trees.feature = <int32_t*>address(self.tested, "i", TREES * NODES, writable=True)
         self.trees.threshold = <float*>address(self.thresholds, "f", TREES * NODES, writable=True)
         self.trees.child = <int32_t*>address(self.children, "i", TREES * NODES, writable=True)
         self.trees.sums = <double*>address(self.sums, "d", TREES * NODES * self.width, writable=True)
-        singles, numbers = zeros(self.n_features + 1 + n_kept, np.float32), zeros(
-            self.n_columns + 2 * n_kept * self.width + (CUTS + 1) * self.width
-        )
+        singles = zeros(n_kept, np.float32)
+        numbers = zeros(2 * n_kept * self.width + (CUTS + 1) * self.width)
         indices = zeros(TREES + self.n_features + 3 * n_kept + 3 * NODES, np.int32)
         self.owners = singles, numbers, indices
-        self.x = <float*>address(singles, "f", len(singles), writable=True)
-        self.values = self.x + self.n_features + 1
-        self.last = <double*>address(numbers, "d", len(numbers), writable=True)
-        self.carried = self.last + self.n_columns
+        self.values = <float*>address(singles, "f", len(singles), writable=True)
+        self.carried = <double*>address(numbers, "d", len(numbers), writable=True)
         self.other_carried = self.carried + n_kept * self.width
         self.histogram = self.other_carried + n_kept * self.width
         self.leaf = <int32_t*>address(indices, "i", len(indices), writable=True)
@@ -154,48 +105,20 @@ cdef class Forest(Geometry):
         self.end = self.start + NODES
         self.depth = self.end + NODES
 
-    def __reduce__(self):
-        return type(self), (self.n_features, self.n_columns, self.dtype.name, self.n_kept), self.state()
-
     def state(self):
         """Return the learned numbers and arrays by name."""
-        return {
-            "clock": self.clock, "first": self.first, "grown": self.grown, "dropped": self.dropped, "due": self.due,
-            "rows": self.rows, "targets": self.targets, "weights": self.weights, "losses": self.losses,
+        return RecentRows.state(self) | {
+            "grown": self.grown, "dropped": self.dropped, "due": self.due,
             "tested": self.tested, "thresholds": self.thresholds, "children": self.children, "sums": self.sums,
         }
 
     def __setstate__(self, state):
-        self.clock, self.grown = whole(state["clock"], "clock"), whole(state["grown"], "grown")
-        self.first = whole(state["first"], "first", most=self.clock)
+        RecentRows.__setstate__(self, state)
+        self.grown = whole(state["grown"], "grown")
         self.dropped = whole(state["dropped"], "dropped", most=self.grown)
         self.due = whole(state["due"], "due")
-        tested, children = zeros((TREES, NODES), np.int32), zeros((TREES, NODES), np.int32)
-        fill(tested, state, "tested")
-        fill(children, state, "children")
-        if tested.min() < 0 or tested.max() >= max(self.n_features, 1):
-            raise ValueError(f"tested must have features below {self.n_features}")
-        # Children come after their parents, so that every path ends.
-        if not ((children == 0) | (children > np.arange(NODES)) & (children < NODES - 1)).all():
-            raise ValueError(f"children must have nodes after their parents, below {NODES - 1}")
-        self.tested[...], self.children[...] = tested, children
-        for name in ("rows", "targets", "weights", "losses", "sums"):
-            fill(getattr(self, name), state, name)
-        fill(self.thresholds, state, "thresholds", infinite=True)  # those of features that were left out
-
-    @property
-    def bias(self):
-        """There is no intercept."""
-        return 0.0
-
-    @property
-    def linear(self):
-        return False
-
-    @property
-    def forgot(self):
-        """Whether some learned rows are not used any more."""
-        return self.n_rows() < self.clock
+        self.restore_tests(state)
+        fill(self.sums, state, "sums")
 
     def recombine(self, column_map):
         """Return a copy with the targets of new columns: see `Euclidean.recombine`."""
@@ -210,27 +133,6 @@ cdef class Forest(Geometry):
         column_map.write(self.sums[:trees, :nodes, 1:], other.sums[:trees, :nodes, 1:])  # others are not in use
         return other
 
-    def resize(self, Py_ssize_t n_features):
-        """Return a copy with the first features only, or with new ones, which were zero so far."""
-        rows = np.zeros((n_features, self.n_kept), np.float32)
-        shared = min(n_features, self.n_features)
-        rows[:shared] = self.rows[:shared]
-        # Features that are left out are zero from now on, and so is the outcome of their tests.
-        left_out = self.tested >= n_features
-        always = np.where(self.thresholds < 0, np.float32(-np.inf), np.float32(np.inf))
-        return self.made(n_features, {
-            "rows": rows,
-            "tested": np.where(left_out, np.int32(0), self.tested),
-            "thresholds": np.where(left_out, always, self.thresholds),
-        })
-
-    def made(self, n_features, changes):
-        """Return a copy with some other arrays."""
-        state = self.state() | changes
-        other = type(self)(n_features, state["targets"].shape[1], self.dtype, self.n_kept)
-        other.__setstate__(state)
-        return other
-
     cdef inline Tree tree(self, Py_ssize_t k) noexcept nogil:
         cdef Tree found
         found.feature, found.threshold = self.trees.feature + k * NODES, self.trees.threshold + k * NODES
@@ -239,23 +141,6 @@ cdef class Forest(Geometry):
 
     cdef inline Py_ssize_t n_trees(self) noexcept nogil:
         return min(self.grown - self.dropped, TREES)
-
-    cdef inline Py_ssize_t n_rows(self) noexcept nogil:
-        """Return how many of the kept rows are used."""
-        return min(self.clock - self.first, self.n_kept)
-
-    cdef double lay_out(self, const Row* x, float* out) noexcept nogil:
-        """Write all features of a row in single precision; return its squared norm."""
-        cdef Py_ssize_t j, k
-        cdef double value, squares = 0
-        if x.indices != NULL:
-            memset(out, 0, self.n_features * sizeof(float))
-        for k in range(x.n):
-            j = k if x.indices == NULL else x.indices[k]
-            value = (<const float*>x.values)[k] if self.itemsize == 4 else (<const double*>x.values)[k]
-            out[j] = narrowed(value)
-            squares += value * value
-        return squares
 
     cdef void scores(self, Round* r) noexcept nogil:
         cdef double squares = self.lay_out(r.x, self.x)
@@ -278,7 +163,7 @@ cdef class Forest(Geometry):
         memset(s, 0, self.n_columns * sizeof(double))
         for k in range(n):
             tree = self.tree(k)
-            leaf[k] = <int32_t>leaf_of(&tree, x, 1)
+            leaf[k] = <int32_t>leaf_of(tree.feature, tree.threshold, tree.child, x, 1)
             sums = tree.sums + leaf[k] * self.width
             for c in range(self.n_columns):
                 s[c] += sums[1 + c] / sums[0] if sums[0] > 0 else 0
@@ -286,20 +171,14 @@ cdef class Forest(Geometry):
             s[c] = finite(s[c] / max(n, 1))
 
     cdef void measure(self, Round* r) noexcept nogil:
-        cdef Py_ssize_t i = self.clock % self.n_kept, j, c
+        cdef Py_ssize_t j, c
         if r.seen:
             return
-        if self.clock % SHORTEST == 0:
-            self.drop_earlier()
+        if self.drop_earlier():
+            self.due, self.dropped = self.clock, self.grown
         if self.clock >= max(self.due, 2):
             self.grow()
-        for j in range(self.n_features):
-            self.Z[j * self.n_kept + i] = self.x[j]
-        self.w[i] = r.weight
-        self.loss[i] = 0
-        self.clock += 1
-        for c in range(self.n_columns):
-            self.y[i * self.n_columns + c] = narrowed(self.last[c])
+        self.keep(r)
         for j in range(self.n_trees()):
             self.count(j, 0, r.weight)
             for c in range(self.n_columns):
@@ -310,41 +189,16 @@ cdef class Forest(Geometry):
         self.trees.sums[(k * NODES + self.leaf[k]) * self.width + c] += change
 
     cdef double move(self, const Round* r) noexcept nogil:
-        cdef Py_ssize_t i = (self.clock - 1) % self.n_kept, k, n, c
+        cdef Py_ssize_t k, n
         cdef const HalfSpace* h
-        cdef double change
-        for n in range(0 if r.seen else r.n_halfspaces):
+        if r.seen:
+            return 0
+        self.correct(r)
+        for n in range(r.n_halfspaces):
             h = &r.halfspaces[n]
-            c = max(h.up, h.down)
-            change = h.tau if h.up >= 0 else -h.tau
-            self.y[i * self.n_columns + c] = narrowed(self.last[c] + change / r.weight)
-            self.loss[i] = finite(self.loss[i] + h.loss * h.loss)
             for k in range(self.n_trees()):
-                self.count(k, 1 + c, change)
+                self.count(k, 1 + max(h.up, h.down), h.tau if h.up >= 0 else -h.tau)
         return 0
-
-    cdef void drop_earlier(self) noexcept nogil:
-        """Drop all trees, and the rows before the last few, if losses are higher since then."""
-        cdef Py_ssize_t n = self.n_rows(), t = self.clock, recent = SHORTEST
-        cdef double sum = 0, squares = 0, new_sum = 0, new_squares = 0, loss, new, old, variance
-        for t in range(self.clock - n, self.clock):
-            loss = self.loss[t % self.n_kept]
-            sum += loss
-            squares += loss * loss
-        t = self.clock
-        while 2 * recent <= n:
-            while t > self.clock - recent:
-                t -= 1
-                loss = self.loss[t % self.n_kept]
-                new_sum += loss
-                new_squares += loss * loss
-            new, old = new_sum / recent, (sum - new_sum) / (n - recent)
-            variance = (new_squares / recent - new * new) / recent
-            variance += ((squares - new_squares) / (n - recent) - old * old) / (n - recent)
-            if new > old + SURE * sqrt(max(variance, 0)):
-                self.first, self.due, self.dropped = self.clock - recent, self.clock, self.grown
-                return
-            recent *= 2
 
     cdef void grow(self) noexcept nogil:
         """Grow a tree in place of the oldest, and find the leaf of the row of this round in it."""
@@ -369,7 +223,7 @@ cdef class Forest(Geometry):
                 self.depth[n_nodes] = self.depth[n_nodes + 1] = self.depth[node] + 1
                 n_nodes += 2
             node += 1
-        self.leaf[k] = <int32_t>leaf_of(&tree, self.x, 1)
+        self.leaf[k] = <int32_t>leaf_of(tree.feature, tree.threshold, tree.child, self.x, 1)
         self.due = self.clock + max(1, self.n_rows() // 32, self.examined // BUDGET)
 
     cdef Py_ssize_t take_rows(self) noexcept nogil:
@@ -432,11 +286,6 @@ cdef class Forest(Geometry):
             if n_cuts > 0:
                 self.fill_histogram(node, cuts, n_cuts)
                 self.try_cuts(j, cuts, n_cuts, total, best)
-
-    cdef inline Py_ssize_t below(self, Py_ssize_t n) noexcept nogil:
-        """Return a random number from 0 to n - 1."""
-        self.random += <uint64_t>0x9E3779B97F4A7C15
-        return <Py_ssize_t>(((mixed(self.random) >> 32) * <uint64_t>n) >> 32)
 
     cdef Py_ssize_t draw_cuts(self, Py_ssize_t node, Py_ssize_t j, float* cuts) noexcept nogil:
         """Set thresholds of feature j, in increasing order and below its largest value; return their number."""
@@ -516,19 +365,18 @@ cdef class Forest(Geometry):
         cdef double* carried = self.carried + self.start[node] * self.width
         cdef Py_ssize_t p, c, n_left = 0, n_right = 0, width = self.width
         cdef float value, above = FLT_MAX
-        for p in range(self.end[node] - self.start[node]):
-            value = column[order[p]]
-            if value > split.threshold:
-                above = min(above, value)
-                self.other_order[n_right] = order[p]
-                for c in range(width):
-                    self.other_carried[n_right * width + c] = carried[p * width + c]
-                n_right += 1
-            else:
-                order[n_left] = order[p]
-                for c in range(width):
-                    carried[n_left * width + c] = carried[p * width + c]
-                n_left += 1
+        cdef int32_t i
+        cdef bint right
+        for p in range(self.end[node] - self.start[node]):  # without branches, which no CPU could predict
+            i = order[p]
+            value = column[i]
+            right = value > split.threshold
+            above = min(above, value) if right else above
+            order[n_left] = self.other_order[n_right] = i
+            for c in range(width):
+                carried[n_left * width + c] = self.other_carried[n_right * width + c] = carried[p * width + c]
+            n_left += 1 - right
+            n_right += right
         memcpy(order + n_left, self.other_order, n_right * sizeof(int32_t))
         memcpy(carried + n_left * width, self.other_carried, n_right * width * sizeof(double))
         value = <float>((<double>split.threshold + above) / 2)
