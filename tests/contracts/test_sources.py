@@ -24,6 +24,7 @@ PAPERS = {
     "FOREST",
     "EXTRA",
     "BOOSTING",
+    "MARKOV",
     "SKETCH",
     "SLEEPING",
     "FIXED-SHARE",

@@ -78,7 +78,7 @@ def test_new_features_go_on_as_before():
     rows[:100, 3] = 0
     whole.learn(as_rows(rows), SIGNS[:200])
     parts.learn(as_rows(np.ascontiguousarray(rows[:100, :3])), SIGNS[:100])
-    parts.geometry = parts.geometry.resized(4)
+    parts.geometry = parts.geometry.resize(4)
     parts.learn(as_rows(rows[100:]), SIGNS[100:200])
     assert_array_equal(whole.scores(as_rows(X)), parts.scores(as_rows(X)))
 
@@ -89,7 +89,7 @@ def test_features_that_are_left_out_are_zero():
     rows = X[:100].copy()
     rows[:, 1:] = 0
     wanted = model.scores(as_rows(rows))
-    model.geometry = model.geometry.resized(1)
+    model.geometry = model.geometry.resize(1)
     assert_array_equal(model.scores(as_rows(np.ascontiguousarray(rows[:, :1]))), wanted)
 
 

@@ -85,6 +85,8 @@ TWINS = {
     "Forgetron": "forgetron",
     "Fourier": "fourier",
     "GradientAdaptive": "GradientAdaptive",
+    "LabelChain": "label_chain",
+    "Lagged": "lagged",
     "Neighbors": "neighbors",
     "Normalized": "Normalized",
     "Oldest": "oldest",

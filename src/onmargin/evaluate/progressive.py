@@ -329,6 +329,8 @@ class _Predictions(_Run):
 
     def __init__(self, model: Any, classes: Any, alarm: ChangeAlarm | None, delay: int) -> None:
         super().__init__(model, alarm)
+        if delay and hasattr(self.model, "ordered"):  # experts that know the last labels would know too much
+            self.model.ordered = False
         self.loop = OneByOne(self.model, classes)
         self.delay = delay
         self.waiting: deque[tuple[Any, Any]] = deque()

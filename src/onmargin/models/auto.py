@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from onmargin._core.geometries.geometry import Euclidean
@@ -16,18 +17,13 @@ from onmargin.models.rules import FLAG, Word
 from onmargin.models.updates import class_task
 
 
-def _choices(known: Experts) -> dict[tuple[str, bool, bool], Experts]:
-    """Return experts by the word for which of them learn, whether some forget, and whether there are intercepts."""
-    words = {"all": known, "linear": known.linear()}
-    kept = {(word, True): some for word, some in words.items()}
-    kept |= {(word, False): some.without_forgetting() for word, some in words.items()}
-    return {(*key, True): some for key, some in kept.items()} | {
-        (*key, False): some.without_levels() for key, some in kept.items()
-    }
-
-
-CLASSIFIERS = _choices(experts.CLASSIFIERS)
-REGRESSORS = _choices(experts.REGRESSORS)
+@cache
+def _chosen(known: Experts, word: str, drift: bool, ordered: bool, fit_intercept: bool) -> Experts:
+    """Return those of the experts that the options name."""
+    chosen = known if word == "all" else known.linear()
+    chosen = chosen if drift else chosen.without_forgetting()
+    chosen = chosen if ordered else chosen.without_ordered()
+    return chosen if fit_intercept else chosen.without_levels()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -38,13 +34,17 @@ class AutoClassifierOptions:
     ----------
     experts : {"all", "linear"}, default="all"
         Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, seven nonlinear
-        ones (on random Fourier features, on random ferns, a forest, boosted trees, and nearest neighbors), which take most of the
-        time. "linear" leaves out the nonlinear experts. On shards and with hashed names only the experts for sparse
+        ones (on random Fourier features, on random ferns, a forest, boosted trees, and nearest neighbors), which take
+        most of the time. "linear" leaves out the nonlinear experts. On shards and with hashed names only the experts for sparse
         rows are used, which are linear.
     drift : bool, default=True
         Whether the target may drift, as on most streams: if True, some experts forget earlier examples to follow it.
         Set it to False if the order of the examples means nothing and the model must predict old and new examples
         alike.
+    ordered : bool, default=True
+        Whether the label of an example is known before the next one is predicted: some experts then predict from the
+        last labels. Set it to False if labels arrive later, as they do in most services: these experts would be
+        trusted for what they do not know yet. It may be set to False at any time, which removes them.
     sleeping : bool, default=True
         Whether to suspend experts that are so far behind that their votes currently cannot matter: they neither vote
         nor learn until the best experts have lost enough. This saves time on long streams; set it to False to train all
@@ -59,6 +59,7 @@ class AutoClassifierOptions:
 
     experts: str = shared.option("all", Word("all", "linear"))
     drift: bool = shared.option(True, FLAG)
+    ordered: bool = shared.option(True, FLAG)
     sleeping: bool = shared.option(True, FLAG)
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
@@ -74,7 +75,7 @@ class AutoClassifierOptions:
             step=Step(),
             weights=weights(self, Euclidean),
             ensemble=Ensemble(
-                CLASSIFIERS[self.experts, self.drift, self.fit_intercept],
+                _chosen(experts.CLASSIFIERS, self.experts, self.drift, self.ordered, self.fit_intercept),
                 class_tasks,
                 hedge=self.combine == "hedge",
                 by_loss=False,
@@ -94,12 +95,16 @@ class AutoRegressorOptions:
     ----------
     experts : {"all", "linear"}, default="all"
         Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, nonlinear ones (on
-        random Fourier features, a forest, boosted trees, and nearest neighbors), which take most of the time. "linear" leaves out the
-        nonlinear experts. On shards and with hashed names only the experts for sparse rows are used, which are linear.
+        random Fourier features, a forest, boosted trees, and nearest neighbors), which take most of the time. "linear"
+        leaves out the nonlinear experts. On shards and with hashed names only the experts for sparse rows are used, which are linear.
     drift : bool, default=True
         Whether the target may drift, as on most streams: if True, some experts forget earlier examples to follow it.
         Set it to False if the order of the examples means nothing and the model must predict old and new examples
         alike.
+    ordered : bool, default=True
+        Whether the target of an example is known before the next one is predicted: some experts then predict from the
+        last targets. Set it to False if targets arrive later, as they do in most services: these experts would be
+        trusted for what they do not know yet. It may be set to False at any time, which removes them.
     sleeping : bool, default=True
         Whether to suspend experts that are so far behind that their votes currently cannot matter: they neither vote
         nor learn until the best experts have lost enough. This saves time on long streams; set it to False to train all
@@ -113,6 +118,7 @@ class AutoRegressorOptions:
 
     experts: str = shared.option("all", Word("all", "linear"))
     drift: bool = shared.option(True, FLAG)
+    ordered: bool = shared.option(True, FLAG)
     sleeping: bool = shared.option(True, FLAG)
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
@@ -125,7 +131,7 @@ class AutoRegressorOptions:
             step=Step(),
             weights=weights(self, Euclidean),
             ensemble=Ensemble(
-                REGRESSORS[self.experts, self.drift, self.fit_intercept],
+                _chosen(experts.REGRESSORS, self.experts, self.drift, self.ordered, self.fit_intercept),
                 same_task,
                 hedge=self.combine == "hedge",
                 by_loss=True,

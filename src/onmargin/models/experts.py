@@ -18,6 +18,8 @@ from onmargin._core.geometries.ferns import Ferns
 from onmargin._core.geometries.forest import Forest
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.geometries.label_chain import LabelChain
+from onmargin._core.geometries.lagged import Lagged
 from onmargin._core.geometries.neighbors import Neighbors
 from onmargin._core.geometries.ridge import Ridge
 from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
@@ -58,6 +60,7 @@ class Weights:
 
     nonlinear: ClassVar[bool] = False  # whether they are not weights of the features of the rows
     level: ClassVar[bool] = False  # whether they learn from targets alone
+    ordered: ClassVar[bool] = False  # whether they use the last targets, in the order in which these were learned
     averaged: ClassVar[bool] = False  # whether they are the averages of the expert before, and learn nothing
     by_distance: ClassVar[bool] = False  # whether they depend on the distances between rows
     by_entries: ClassVar[bool] = False  # whether the constructor takes the number of entries of records
@@ -87,6 +90,18 @@ class Level(Weights):
     """A level, whatever the rows are."""
 
     level = True
+
+
+class LastTargets(Level):
+    """What follows the last targets, whatever the rows are."""
+
+    ordered = True
+
+
+class Changes(Correlated):
+    """Weights for the change since the last target, with a number per pair of features."""
+
+    ordered = True
 
 
 class Nonlinear(Weights):
@@ -129,6 +144,12 @@ class Trees(Nonlinear):
 
     def size(self, n_features: int) -> int:
         return FOREST_ROWS * (n_features // 2 + 3) + 4 * FOREST_NODES
+
+
+class TreesOfChanges(Trees):
+    """Trees for the change since the last target."""
+
+    ordered = True
 
 
 class Boosted(Nonlinear):
@@ -186,6 +207,9 @@ class Experts(NamedTuple):
     def without_forgetting(self) -> "Experts":
         return self._without(attrgetter("forgets"))
 
+    def without_ordered(self) -> "Experts":
+        return self._without(attrgetter("weights.ordered"))
+
     def without_levels(self) -> "Experts":
         return self._without(attrgetter("weights.level"))
 
@@ -223,6 +247,22 @@ def _ridge(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geom
     return Ridge(n_features, n_columns, np.float64, **settings)
 
 
+def _standardized_ridge(*sizes: Any, **settings: Any) -> Geometry:
+    return _on_standardized([(_RIDGE.weights.kind, False)], *sizes, **settings)
+
+
+def _label_chain(order: int, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
+    return LabelChain(n_features, n_columns, dtype, order)
+
+
+def _of_changes(
+    kind: Kind, n_features: int, n_columns: int, dtype: Any, *, rows: bool = True, **settings: Any
+) -> Geometry:
+    """Return weights for the change since the last target, of the rows or of the changes before alone."""
+    inner = kind(Lagged.n_lags + rows * n_features, n_columns, dtype, **settings)
+    return Lagged(inner, n_features, dtype, with_rows=rows)
+
+
 def _level(kind: Kind, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
     return Featureless(kind(1, n_columns, np.float64, bias=1.0), n_features, dtype)
 
@@ -252,7 +292,11 @@ _FREE_RIDGE = Expert("ridge", Weights(partial(Ridge, alpha=0.1)), "indicators", 
 # The class that was most frequent so far: where one is rare, few others make fewer mistakes.
 _MAJORITY = Expert("majority class", Level(partial(_level, partial(Ridge, alpha=1.0))), "indicators", Residual())
 # Labels of an ordered stream may come in runs.
-_LAST_LABEL = Expert("last label", Level(partial(_level, Euclidean)), "indicators", Projection(), forgets=True)
+_LAST_LABEL = Expert("last label", LastTargets(partial(_level, Euclidean)), "indicators", Projection(), forgets=True)
+_CHAIN, _LONG_CHAIN = (
+    Expert(name, LastTargets(partial(_label_chain, order)), "indicators", Residual(), forgets=True)
+    for order, name in ((1, "label chain"), (2, "label chain of order 2"))
+)
 # It forgets all but the last rows.
 _NEIGHBORS = Expert(
     "nearest neighbors", NearestRows(_neighbors), "indicators", Residual(), standardized=True, forgets=True
@@ -277,6 +321,8 @@ CLASSIFIERS = Experts(
         _MILD_TRACKER,
         _MAJORITY,
         _LAST_LABEL,
+        _CHAIN,
+        _LONG_CHAIN,
     ),
     dense=(
         _ADAPTIVE,
@@ -286,6 +332,8 @@ CLASSIFIERS = Experts(
         _TRACKER,
         _MAJORITY,
         _LAST_LABEL,
+        _CHAIN,
+        _LONG_CHAIN,
         _FOREST,
         _BOOSTED,
         _PLAIN.on_standardized(),
@@ -329,7 +377,7 @@ CLASSIFIERS = Experts(
     ),
 )
 
-_LAST = Expert("last value", Level(partial(_level, Euclidean)), "numbers", Projection(), forgets=True)
+_LAST = Expert("last value", LastTargets(partial(_level, Euclidean)), "numbers", Projection(), forgets=True)
 # The first target, where it begins, counts as much as any other.
 _MEAN = Expert("running mean", Level(partial(_level, Confidence)), "numbers", Regularized(1.0))
 # Its steps stay as large, however many examples it has seen.
@@ -343,9 +391,17 @@ _FOLLOWER = Expert("AROW that forgets", Weights(_FORGETFUL), "numbers", Regulari
 _RIDGE_TRACKER = _RIDGE._replace(
     name="ridge that forgets", weights=Correlated(partial(_ridge, alpha=1.0, forgetting=0.003)), forgets=True
 )
+_RIDGE_OF_CHANGES = partial(_of_changes, _standardized_ridge)
+_AUTOREGRESSION = Expert(
+    "autoregression", LastTargets(partial(_RIDGE_OF_CHANGES, rows=False)), "numbers", Residual(), forgets=True
+)
+_CHANGES = Expert("ridge of changes", Changes(_RIDGE_OF_CHANGES), "numbers", Residual(), forgets=True)
+_FOREST_OF_CHANGES = Expert(
+    "forest of changes", TreesOfChanges(partial(_of_changes, _forest)), "numbers", Residual(), forgets=True
+)
 
 REGRESSORS = Experts(
-    sparse=(_LAST, _MEAN, _ADAPTIVE_PA, _NORMALIZED_PA, _USUAL, _CAUTIOUS, _FREE, _FOLLOWER),
+    sparse=(_LAST, _MEAN, _AUTOREGRESSION, _ADAPTIVE_PA, _NORMALIZED_PA, _USUAL, _CAUTIOUS, _FREE, _FOLLOWER),
     dense=(
         _LAST,
         _MEAN,
@@ -353,6 +409,9 @@ REGRESSORS = Experts(
         _NORMALIZED_PA,
         _FREE,
         _FOLLOWER,
+        _AUTOREGRESSION,
+        _CHANGES,
+        _FOREST_OF_CHANGES,
         _FOREST,
         _BOOSTED,
         _PA.on_standardized(),
@@ -368,6 +427,8 @@ REGRESSORS = Experts(
         _NEIGHBORS,
     ),
     table=(
+        _CHANGES,
+        _FOREST_OF_CHANGES,
         _FOREST,
         _BOOSTED,
         _ADAPTIVE_PA.on_standardized(),

@@ -233,6 +233,9 @@ class Model(Part):
             self.fixed = dict(plan.fixed)
         if plan.adjust is not None:
             plan.adjust(self.learner.geometry)
+        if self.members is not None and plan is not getattr(self, "plan", plan):
+            known = plan.ensemble.by_name()
+            self._keep([name in known for name in self.members])
         experts = self.experts(plan)
         if experts != self._experts:
             self._take_part(experts)
@@ -457,6 +460,11 @@ class Model(Part):
         limits = sorted([expert.max_names for expert in experts])
         self.max_names = int(limits[0]) if limits and limits[0] < limits[-1] else maxsize
         self._experts = experts
+
+    def _keep(self, stays: list[bool]) -> None:
+        """Keep some of the experts; all of them if none would be left."""
+        if any(stays) and not all(stays):
+            self.members = [self.members[m] for m in keep_some(self.learner, stays)]
 
     def widen(self, n_features: int) -> None:
         """Make room for this many features, at least twice as many as before; drop experts for fewer features.

@@ -57,6 +57,7 @@ from onmargin.reference.kernel import (
 )
 from onmargin.reference.mixing import mix_epochs, mixed, mixed_gaussians
 from onmargin.reference.neighbors import neighbors
+from onmargin.reference.ordered import label_chain, lagged
 from onmargin.reference.ridge import RidgeRun, class_levels, fourier, levels, ridge, ridge_regret_bound
 from onmargin.reference.rounds import Run, play, with_intercept
 from onmargin.reference.scaling import running_scale, running_standardization, sizes, standardized_entries
@@ -172,8 +173,10 @@ __all__ = [
     "hamming_rival",
     "in_metric",
     "joint",
+    "label_chain",
     "label_pairs",
     "label_ranking",
+    "lagged",
     "largest",
     "levels",
     "linked_uniclass",

@@ -6,12 +6,12 @@ from onmargin._core.geometries.geometry import combined
 from onmargin._core.geometries.recent_rows import KEPT
 from onmargin._core.restore import fill, whole, zeros
 
-from libc.math cimport INFINITY, ceil, nextafterf, sqrt
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.math cimport INFINITY, ceil, sqrt
+from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
-from onmargin._core.geometries.recent_rows cimport RecentRows, leaf_of
+from onmargin._core.geometries.recent_rows cimport RecentRows
 from onmargin._core.geometries.splitmix cimport mixed
 from onmargin._core.round cimport Round, finite
 from onmargin._core.rows cimport Row, address
@@ -64,8 +64,8 @@ cdef class BoostedTrees(RecentRows):
     TRIED + sqrt(v) of the v features that vary, each with at most BINS - 1 thresholds, between quantiles of SAMPLE rows
     at the start of the round. The value of a leaf is the mean residual of its rows in all columns, times RATE.
 
-    A tree is grown before a row if the rows since the last one have paid for that: growing examines at most BUDGET values
-    per row on average. If the concept changes (see `RecentRows`), boosting starts again.
+    A tree is grown before a row if the rows since the last one have paid for that: growing examines at most BUDGET
+    values per row on average. If the concept changes (see `RecentRows`), boosting starts again.
     """
 
     n_leaves = LEAVES
@@ -154,8 +154,8 @@ cdef class BoostedTrees(RecentRows):
         for i in range(min(self.clock, self.n_kept)):
             self.place(i)
 
-    def recombined(self, mixing):
-        """Return a copy with linear combinations of the targets: see `Euclidean.recombined`."""
+    def recombine(self, mixing):
+        """Return a copy with linear combinations of the targets: see `Euclidean.recombine`."""
         return self.made(self.n_features, {
             name: combined(getattr(self, name), mixing) for name in ("targets", "values", "means", "sums")
         })
@@ -206,7 +206,7 @@ cdef class BoostedTrees(RecentRows):
                     c = self.child[at[k]]
                     if c > 0:
                         moved = c
-                    at[k] = (tree + k) * NODES + c + (x[self.feature[at[k]]] > self.threshold[at[k]]) if c > 0 else at[k]
+                        at[k] = (tree + k) * NODES + c + (x[self.feature[at[k]]] > self.threshold[at[k]])
             for k in range(min(AT_ONCE, last - tree)):
                 values = self.value + ((tree + k) * LEAVES - self.child[at[k]]) * self.n_columns
                 for c in range(self.n_columns):

@@ -70,11 +70,15 @@ cdef class RecentRows(Geometry):
         return 0.0
 
     @property
+    def linear(self):
+        return False
+
+    @property
     def forgot(self):
         """Whether some learned rows are not used any more."""
         return self.n_rows() < self.clock
 
-    def resized(self, Py_ssize_t n_features):
+    def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones, which were zero so far."""
         return self.made(n_features, self.resized_arrays(n_features))
 
