@@ -170,7 +170,7 @@ def test_the_forest_is_an_expert_on_tables(learns, y):
     assert "forest" in model.experts_.names
     assert "forest" not in learns(experts="linear").partial_fit(X, y).experts_.names
     assert "forest" not in learns(drift=False).partial_fit(X, y).experts_.names
-    assert "forest" not in learns().partial_fit(np.zeros((2, 301)), y[:2]).experts_.names
+    assert "forest" not in learns().partial_fit(np.zeros((2, 1025)), y[:2]).experts_.names
     records = [dict(zip("abcd", row, strict=True)) for row in X[:300].tolist()]
     of_records = getattr(stream, learns.__name__)()
     of_records.learn_many(records, y[:300].tolist())

@@ -18,10 +18,11 @@ class AutoClassifier(ClassifierMixin, Experts, LinearClassifier, AutoClassifierO
 
     The experts are of different kinds: passive-aggressive learners, plain and in two adaptive metrics, gradient descent
     on the hinge and on the logistic loss, AROW, SCW, AROW with forgetting, for drifting targets, and the majority
-    class. There are ten experts for sparse rows. For dense rows there are up to 24, most of which learn from
-    standardized features, with the statistics of the rows before; six of them are nonlinear: ridge regression on random
-    Fourier features, for smooth boundaries, logistic regression on random ferns and a random forest of the last rows,
-    for boundaries that are parallel to the axes, and nearest neighbors among the last rows. The first rows decide which
+    class. There are 13 experts for sparse rows. For dense rows there are up to 28, most of which learn from
+    standardized features, with the statistics of the rows before; seven of them are nonlinear: ridge regression on
+    random Fourier features, for smooth boundaries, logistic regression on random ferns, a random forest and boosted
+    trees of the last rows, for boundaries that are parallel to the axes, and nearest neighbors among the last rows. For
+    ordered streams there are chains of labels. The first rows decide which
     experts are used. The vote of an expert has the weight :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` is its
     number of mistakes so far and :math:`\eta \le 0.2` decreases as slowly as the stream allows (AdaHedge): if one
     expert is clearly best, it decides alone. The class with the highest mean of the experts' scaled scores, with the
@@ -98,10 +99,10 @@ class AutoRegressor(RegressorMixin, Experts, LinearRegressor, AutoRegressorOptio
     r"""Automatic model selection for regression: several kinds of learners, trained in one pass and averaged.
 
     The experts are the last target, the running mean, passive-aggressive learners, plain and in two adaptive metrics,
-    AROW with several values of r, one of them with forgetting, and ridge regression: eight for sparse rows, and up to
-    eighteen for dense rows, most of which learn from standardized features, with the statistics of the rows before;
-    four of them are nonlinear: ridge regression on random Fourier features, a random forest of the last rows, and
-    nearest neighbors among them. The first rows decide which experts are used. All experts learn the difference between
+    AROW with several values of r, one of them with forgetting, and ridge regression: nine for sparse rows, and up to 22
+    for dense rows, most of which learn from standardized features, with the statistics of the rows before; some are
+    nonlinear: ridge regression on random Fourier features, a random forest and boosted trees of the last rows, and
+    nearest neighbors among them. Three more learn the change since the last target. The first rows decide which experts are used. All experts learn the difference between
     a target and the first target, and none depends on the units of the target. The prediction is the weighted mean of
     theirs, with the weights :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` is the sum of the absolute errors of
     an expert so far and :math:`\eta` decreases as slowly as the stream allows (AdaHedge).

@@ -301,7 +301,7 @@ class Chain:
         combined = self.combined
         if combined is None:
             raise AttributeError("there is only one model")
-        found = read_results(self.model.learner, names, [False] * len(names)).with_coef(
+        found = read_results(self.model.learner, names, [False] * len(names), "").with_coef(
             lambda weights: weights[:, :n_features]
         )
         chains = self.geometry.leaves()

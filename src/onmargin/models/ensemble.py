@@ -221,9 +221,13 @@ def keep_best(learner: Learner[Any], keep: int) -> list[int]:
 
 def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
     """Keep some models, and return which. A geometry keeps all of its models or none, unless its columns are packed."""
-    task = cast("ExpertVote", learner.task)
-    geometry = _join_packed(_chosen(learner.geometry, task.width, iter(stays)), task.width)
+    task = learner.task
+    width = task.width if isinstance(task, ExpertVote) else 1
+    geometry = _join_packed(_chosen(learner.geometry, width, iter(stays)), width)
     kept = [m for m, stay in enumerate(stays) if stay]
+    if not isinstance(task, ExpertVote):  # nothing was learned yet
+        learner.geometry = geometry
+        return kept
     found, settings = find_members(geometry, task.width), task.settings()
     left = ExpertVote(
         [task.tasks[m] for m in kept],

@@ -57,6 +57,8 @@ class ExpertResults:
     lost : ndarray of shape (n_models,)
         The loss by which models are compared: the losses of each model times the weights of the examples, and its
         charges.
+    left_out : str
+        Which models there would be with fewer classes; empty if there are none.
 
     Notes
     -----
@@ -85,6 +87,7 @@ class ExpertResults:
     slept: NDArray[np.float64]
     rounds: NDArray[np.float64]
     lost: NDArray[np.float64]
+    left_out: str
 
     @property
     def per_round(self) -> NDArray[np.float64]:
@@ -97,6 +100,7 @@ class ExpertResults:
         if not np.isnan(self.regret_bound):
             mixed, most = number(self.mixed_loss), number(self.regret_bound)
             notes.append(f"weighted loss {mixed}, at most {most} above the best model")
+        notes += [self.left_out] if self.left_out else []
         return "\n".join([text_table(self._columns()), *notes])
 
     def _repr_html_(self) -> str:
@@ -179,7 +183,7 @@ def find_leading_weights(task: ExpertVote, geometry: Geometry) -> tuple[NDArray[
     return weights, intercepts + task.offset
 
 
-def read_results(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -> ExpertResults:
+def read_results(learner: Learner[Any], names: list[str], forgets: Sequence[bool], left_out: str) -> ExpertResults:
     """Return the results of the models of a learner; `forgets` flags those that forget."""
     task, geometry = cast("ExpertVote", learner.task), learner.geometry
     state, found = task.state(), find_members(geometry, task.width)
@@ -213,6 +217,7 @@ def read_results(learner: Learner[Any], names: list[str], forgets: Sequence[bool
         slept,
         learner.totals.rounds - slept,
         task.losses(),
+        left_out,
     )
 
 

@@ -35,9 +35,14 @@ FERNS = 100
 # Rows among which nearest neighbors are sought (see geometries/neighbors.pyx).
 KEPT_ROWS = 1024
 # Rows that trees are grown from, and nodes of all trees (see geometries/forest.pyx).
-FOREST_ROWS, FOREST_NODES = 4096, 24 * 1024
+FOREST_ROWS, FOREST_NODES = 4096, 24 * 4096
 # Largest number of features with nonlinear experts: each feature enters every random feature.
 MOST_NONLINEAR = 300
+# Largest number of features of trees and ferns, which look at few of them.
+MOST_FEATURES_OF_TREES = 1024
+# Largest number of classes of trees and ferns, whose nodes and cells have a number for each; and of those on random
+# Fourier features and nearest neighbors.
+MOST_CLASSES_OF_TREES, MANY_CLASSES = 32, 500
 # Largest number of features for which an expert keeps a matrix of features by features.
 MOST_CORRELATED = 64
 # The normal quantile of 0.9, statistics.NormalDist().inv_cdf(0.9): the confidence that SCW requires of its margins.
@@ -65,6 +70,7 @@ class Weights:
     by_distance: ClassVar[bool] = False  # whether they depend on the distances between rows
     by_entries: ClassVar[bool] = False  # whether the constructor takes the number of entries of records
     most_features: ClassVar[float] = inf  # the largest number of features with which the expert takes part
+    most_classes: ClassVar[float] = inf  # the largest number of classes, each of which has its own columns
 
     def size(self, n_features: int) -> int:
         """Return how many numbers are kept beyond the weights of features."""
@@ -115,6 +121,7 @@ class OnWaves(Nonlinear):
     """Weights of random Fourier features."""
 
     by_distance = by_entries = True
+    most_classes = MANY_CLASSES
 
     def size(self, n_features: int) -> int:
         return WAVES * (WAVES + n_features)
@@ -126,6 +133,9 @@ class OnFerns(Nonlinear):
 
     tests: int = 1
 
+    most_features = MOST_FEATURES_OF_TREES
+    most_classes = MOST_CLASSES_OF_TREES
+
     def size(self, n_features: int) -> int:
         return 2 * FERNS << self.tests
 
@@ -134,6 +144,7 @@ class NearestRows(Nonlinear):
     """The rows learned last, among which the nearest neighbors are sought."""
 
     by_distance = True
+    most_classes = MANY_CLASSES
 
     def size(self, n_features: int) -> int:
         return KEPT_ROWS * (n_features // 2 + 2)
@@ -141,6 +152,9 @@ class NearestRows(Nonlinear):
 
 class Trees(Nonlinear):
     """The rows learned last, and the nodes of the trees that are grown from them."""
+
+    most_features = MOST_FEATURES_OF_TREES
+    most_classes = MOST_CLASSES_OF_TREES
 
     def size(self, n_features: int) -> int:
         return FOREST_ROWS * (n_features // 2 + 3) + 4 * FOREST_NODES
@@ -154,6 +168,9 @@ class TreesOfChanges(Trees):
 
 class Boosted(Nonlinear):
     """The rows learned last, with their sums and bins."""
+
+    most_features = MOST_FEATURES_OF_TREES
+    most_classes = MOST_CLASSES_OF_TREES
 
     def size(self, n_features: int) -> int:
         return FOREST_ROWS * (n_features + 8)
@@ -235,12 +252,9 @@ def _neighbors(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> 
     return Neighbors(n_features, n_columns, dtype)
 
 
-def _forest(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
-    return Forest(n_features, n_columns, dtype)
-
-
-def _boosted_trees(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
-    return BoostedTrees(n_features, n_columns, dtype)
+def _trees(kind: Kind, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
+    """Return trees of fewer rows where these have many features, so that memory is limited."""
+    return kind(n_features, n_columns, dtype, min(FOREST_ROWS, 2**20 // max(n_features, 1)))
 
 
 def _ridge(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
@@ -302,8 +316,8 @@ _NEIGHBORS = Expert(
     "nearest neighbors", NearestRows(_neighbors), "indicators", Residual(), standardized=True, forgets=True
 )
 # On rows as they are: thresholds follow any scale, while means and deviations change as rows arrive.
-_FOREST = Expert("forest", Trees(_forest), "indicators", Residual(), forgets=True)
-_BOOSTED = Expert("boosted trees", Boosted(_boosted_trees), "indicators", Residual(), forgets=True)
+_FOREST = Expert("forest", Trees(partial(_trees, Forest)), "indicators", Residual(), forgets=True)
+_BOOSTED = Expert("boosted trees", Boosted(partial(_trees, BoostedTrees)), "indicators", Residual(), forgets=True)
 
 # Experts for sparse rows and for tables are in the order in which columns of different kinds are packed (see
 # several/packed.pyx); experts on standardized rows come last. Means of dense columns may be far from zero, which costs
@@ -397,7 +411,11 @@ _AUTOREGRESSION = Expert(
 )
 _CHANGES = Expert("ridge of changes", Changes(_RIDGE_OF_CHANGES), "numbers", Residual(), forgets=True)
 _FOREST_OF_CHANGES = Expert(
-    "forest of changes", TreesOfChanges(partial(_of_changes, _forest)), "numbers", Residual(), forgets=True
+    "forest of changes",
+    TreesOfChanges(partial(_of_changes, partial(_trees, Forest))),
+    "numbers",
+    Residual(),
+    forgets=True,
 )
 
 REGRESSORS = Experts(

@@ -233,7 +233,7 @@ class Model(Part):
             self.fixed = dict(plan.fixed)
         if plan.adjust is not None:
             plan.adjust(self.learner.geometry)
-        if self.members is not None and plan is not getattr(self, "plan", plan):
+        if plan.ensemble is not None and self.members is not None and plan is not getattr(self, "plan", plan):
             known = plan.ensemble.by_name()
             self._keep([name in known for name in self.members])
         experts = self.experts(plan)
@@ -358,6 +358,7 @@ class Model(Part):
 
     def _make_room(self, places: Places, n_classes: int) -> None:
         """Make room for this many classes, of which those known so far go to `places`."""
+        self._keep([n_classes <= expert.weights.most_classes for expert in self._experts])
         known, geometry = len(places), self.learner.geometry
         if known == n_classes == 2:
             # If the first class is the second now, the signs of weights change.
@@ -448,7 +449,14 @@ class Model(Part):
         if self.combined is None:
             raise AttributeError("there is only one model")
         experts = self.experts(plan)
-        return read_results(self.learner, [expert.name for expert in experts], [expert.forgets for expert in experts])
+        n_classes, every = self.labels.n_classes, {} if plan.ensemble is None else plan.ensemble.by_name()
+        too_many = [name for name, expert in every.items() if n_classes > expert.weights.most_classes]
+        return read_results(
+            self.learner,
+            [expert.name for expert in experts],
+            [expert.forgets for expert in experts],
+            f"left out with {n_classes} classes: {', '.join(too_many)}" if too_many else "",
+        )
 
     @property
     def is_table(self) -> bool:
@@ -462,9 +470,15 @@ class Model(Part):
         self._experts = experts
 
     def _keep(self, stays: list[bool]) -> None:
-        """Keep some of the experts; all of them if none would be left."""
-        if any(stays) and not all(stays):
-            self.members = [self.members[m] for m in keep_some(self.learner, stays)]
+        """Keep some of the experts; all of them if none would be left. Nothing changes if an error is raised."""
+        if not any(stays) or all(stays):
+            return
+        learner = copy(self.learner)
+        experts = [self._experts[m] for m in keep_some(learner, stays)]
+        learner.step = steps_of(experts)
+        self.learner.__dict__ = vars(learner)
+        self.members = [expert.name for expert in experts]
+        self._take_part(experts)
 
     def widen(self, n_features: int) -> None:
         """Make room for this many features, at least twice as many as before; drop experts for fewer features.
