@@ -1,4 +1,4 @@
-"""What many columns and many classes leave of the experts: those that look at few columns, and pay for their classes."""
+"""With many columns and many classes those experts stay that look at few columns, and pay for their classes."""
 
 import pickle
 
