@@ -103,9 +103,10 @@ class AutoRegressor(RegressorMixin, Experts, LinearRegressor, AutoRegressorOptio
     for dense rows, most of which learn from standardized features, with the statistics of the rows before; some are
     nonlinear: ridge regression on random Fourier features, a random forest and boosted trees of the last rows, and
     nearest neighbors among them. Three more learn the change since the last target. The first rows decide which experts
-    are used. All experts learn the difference between a target and the first target, and none depends on the units of the target. The prediction is the weighted mean of
-    theirs, with the weights :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` is the sum of the absolute errors of
-    an expert so far and :math:`\eta` decreases as slowly as the stream allows (AdaHedge).
+    are used. All experts learn the difference between a target and the first target, and none depends on the units of
+    the target. The prediction is the weighted mean of theirs, with the weights :math:`p_m \propto \exp(-\eta L_m)`,
+    where :math:`L_m` is the sum of the absolute errors of an expert so far and :math:`\eta` decreases as slowly as the
+    stream allows (AdaHedge).
 
     Use it first, and as the baseline for models that you tune yourself; tables need not be scaled. The nonlinear
     experts take most of the time: leave them out with ``experts="linear"`` if speed matters more, or switch to the
