@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from operator import attrgetter
 from sys import maxsize
 from typing import Any, NamedTuple, Self
@@ -144,6 +145,7 @@ class Model(Part):
     plan: Plan
     _experts: Sequence[Expert] = ()  # the experts of the plan that take part
     max_names: int = maxsize  # the number of names up to which all of them do
+    max_classes: float = inf  # and the number of classes
     in_order = False  # whether it was last fitted to data in their order, not trained on a stream
     # The options that the plan was made of, and their values, if these cannot change in place.
     options: tuple[Any, ...] | None = None
@@ -358,7 +360,8 @@ class Model(Part):
 
     def _make_room(self, places: Places, n_classes: int) -> None:
         """Make room for this many classes, of which those known so far go to `places`."""
-        self._keep([n_classes <= expert.weights.most_classes for expert in self._experts])
+        if n_classes > self.max_classes:
+            self._keep([n_classes <= expert.weights.most_classes for expert in self._experts])
         known, geometry = len(places), self.learner.geometry
         if known == n_classes == 2:
             # If the first class is the second now, the signs of weights change.
@@ -464,9 +467,10 @@ class Model(Part):
         return StandardizedEntries in map(type, self.learner.geometry.leaves())
 
     def _take_part(self, experts: Sequence[Expert]) -> None:
-        """Set the experts that take part, and the number of names up to which all do, unless none would be left."""
+        """Set the experts that take part, and the numbers of names (unless none would be left) and classes for all."""
         limits = sorted([expert.max_names for expert in experts])
         self.max_names = int(limits[0]) if limits and limits[0] < limits[-1] else maxsize
+        self.max_classes = min(map(attrgetter("weights.most_classes"), experts), default=inf)
         self._experts = experts
 
     def _keep(self, stays: list[bool]) -> None:
