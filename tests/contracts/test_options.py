@@ -192,7 +192,7 @@ def test_table_names_existing_options():
     assert all(row.why for row in TABLE)
 
 
-@pytest.mark.parametrize(("kind", "most"), [(PassiveAggressiveClassifier, 100), (AutoClassifier, 153)])
+@pytest.mark.parametrize(("kind", "most"), [(PassiveAggressiveClassifier, 100), (AutoClassifier, 160)])
 def test_learning_begins_after_few_calls(kind, most):
     """The calls are those of Python functions of the library, in a first partial_fit.
 

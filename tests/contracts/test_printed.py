@@ -13,7 +13,7 @@ from onmargin.evaluate import progressive
 random = np.random.default_rng(0)
 X = random.standard_normal((60, 4))
 CODES = (X[:, 0] + 0.3 * random.standard_normal(60) > 0).astype(int)
-CURVED = ("curved", "ferns", "forest", "neighbors")
+CURVED = ("curved", "ferns", "forest", "boosted", "neighbors")
 
 
 def test_table_of_a_sweep():
@@ -54,7 +54,8 @@ def test_table_of_experts(model):
     for line, m in zip(lines[1:], order, strict=False):
         name, forgets = experts.names[m], experts.forgets[m]
         assert line.startswith(name)
-        assert line.endswith("forgets") == forgets == ("forgets" in name or name.startswith(("last ", "PA-II")))
+        tracks = any(word in name for word in ("forgets", "last ", "PA-II, C=0.5", "chain", "autoreg", "of changes"))
+        assert line.endswith("forgets") == forgets == tracks
     assert order[0] == experts.leader
     assert lines[1].split("  ")[-1].startswith("leads")
     rows = html(experts).findall(".//tbody/tr")

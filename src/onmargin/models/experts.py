@@ -308,7 +308,7 @@ _MAJORITY = Expert("majority class", Level(partial(_level, partial(Ridge, alpha=
 # Labels of an ordered stream may come in runs.
 _LAST_LABEL = Expert("last label", LastTargets(partial(_level, Euclidean)), "indicators", Projection(), forgets=True)
 _CHAIN, _LONG_CHAIN = (
-    Expert(name, LastTargets(partial(_label_chain, order)), "indicators", Residual(), forgets=True)
+    Expert(name, LastTargets(partial(_level, partial(_label_chain, order))), "indicators", Residual(), forgets=True)
     for order, name in ((1, "label chain"), (2, "label chain of order 2"))
 )
 # It forgets all but the last rows.

@@ -85,10 +85,6 @@ cdef class LabelChain(Geometry):
         return 0.0
 
     @property
-    def linear(self):
-        return False
-
-    @property
     def forgot(self):
         """Whether early labels do not count, because the last ones decide."""
         return self.clock > self.order
@@ -116,6 +112,12 @@ cdef class LabelChain(Geometry):
         other = type(self)(n_features, self.n_columns, self.dtype, self.order)
         other.__setstate__(self.state())
         return other
+
+    def mean(self):
+        """Return the weights, which are zero, and the scores after the last labels."""
+        scores = np.zeros(self.n_columns)
+        self.ask(<double*>address(scores, "d", self.n_columns, writable=True))
+        return np.zeros((self.n_columns, self.n_features), self.dtype), scores
 
     cdef Py_ssize_t most_used(self) noexcept nogil:
         return self.cells // 4 * 3
