@@ -18,7 +18,7 @@ class AutoClassifier(ClassifierMixin, Experts, LinearClassifier, AutoClassifierO
 
     The experts are of different kinds: passive-aggressive learners, plain and in two adaptive metrics, gradient descent
     on the hinge and on the logistic loss, AROW, SCW, AROW with forgetting, for drifting targets, and the majority
-    class. There are 13 experts for sparse rows. For dense rows there are up to 28, most of which learn from
+    class. There are 11 experts for sparse rows. For dense rows there are up to 28, most of which learn from
     standardized features, with the statistics of the rows before; seven of them are nonlinear: ridge regression on
     random Fourier features, for smooth boundaries, logistic regression on random ferns, a random forest and boosted
     trees of the last rows, for boundaries that are parallel to the axes, and nearest neighbors among the last rows. For
@@ -99,8 +99,8 @@ class AutoRegressor(RegressorMixin, Experts, LinearRegressor, AutoRegressorOptio
     r"""Automatic model selection for regression: several kinds of learners, trained in one pass and averaged.
 
     The experts are the last target, the running mean, passive-aggressive learners, plain and in two adaptive metrics,
-    AROW with several values of r, one of them with forgetting, and ridge regression: nine for sparse rows, and up to 22
-    for dense rows, most of which learn from standardized features, with the statistics of the rows before; some are
+    AROW with several values of r, one of them with forgetting, and ridge regression: eight for sparse rows, and up to
+    22 for dense rows, most of which learn from standardized features, with the statistics of the rows before; some are
     nonlinear: ridge regression on random Fourier features, a random forest and boosted trees of the last rows, and
     nearest neighbors among them. Three more learn the change since the last target. The first rows decide which experts
     are used. All experts learn the difference between a target and the first target, and none depends on the units of

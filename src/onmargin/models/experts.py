@@ -104,6 +104,12 @@ class LastTargets(Level):
     ordered = True
 
 
+class AfterTargets(LastTargets):
+    """The same for rows of a table."""
+
+    most_features = MOST_OF_TABLE
+
+
 class Changes(Correlated):
     """Weights for the change since the last target, with a number per pair of features."""
 
@@ -308,7 +314,7 @@ _MAJORITY = Expert("majority class", Level(partial(_level, partial(Ridge, alpha=
 # Labels of an ordered stream may come in runs.
 _LAST_LABEL = Expert("last label", LastTargets(partial(_level, Euclidean)), "indicators", Projection(), forgets=True)
 _CHAIN, _LONG_CHAIN = (
-    Expert(name, LastTargets(partial(_level, partial(_label_chain, order))), "indicators", Residual(), forgets=True)
+    Expert(name, AfterTargets(partial(_level, partial(_label_chain, order))), "indicators", Residual(), forgets=True)
     for order, name in ((1, "label chain"), (2, "label chain of order 2"))
 )
 # It forgets all but the last rows.
@@ -335,8 +341,6 @@ CLASSIFIERS = Experts(
         _MILD_TRACKER,
         _MAJORITY,
         _LAST_LABEL,
-        _CHAIN,
-        _LONG_CHAIN,
     ),
     dense=(
         _ADAPTIVE,
@@ -369,6 +373,8 @@ CLASSIFIERS = Experts(
         _NEIGHBORS,
     ),
     table=(
+        _CHAIN,
+        _LONG_CHAIN,
         _FOREST,
         _BOOSTED,
         _LOGISTIC.on_standardized(),
@@ -407,7 +413,7 @@ _RIDGE_TRACKER = _RIDGE._replace(
 )
 _RIDGE_OF_CHANGES = partial(_of_changes, _standardized_ridge)
 _AUTOREGRESSION = Expert(
-    "autoregression", LastTargets(partial(_RIDGE_OF_CHANGES, rows=False)), "numbers", Residual(), forgets=True
+    "autoregression", AfterTargets(partial(_RIDGE_OF_CHANGES, rows=False)), "numbers", Residual(), forgets=True
 )
 _CHANGES = Expert("ridge of changes", Changes(_RIDGE_OF_CHANGES), "numbers", Residual(), forgets=True)
 _FOREST_OF_CHANGES = Expert(
@@ -419,7 +425,7 @@ _FOREST_OF_CHANGES = Expert(
 )
 
 REGRESSORS = Experts(
-    sparse=(_LAST, _MEAN, _AUTOREGRESSION, _ADAPTIVE_PA, _NORMALIZED_PA, _USUAL, _CAUTIOUS, _FREE, _FOLLOWER),
+    sparse=(_LAST, _MEAN, _ADAPTIVE_PA, _NORMALIZED_PA, _USUAL, _CAUTIOUS, _FREE, _FOLLOWER),
     dense=(
         _LAST,
         _MEAN,
@@ -445,6 +451,7 @@ REGRESSORS = Experts(
         _NEIGHBORS,
     ),
     table=(
+        _AUTOREGRESSION,
         _CHANGES,
         _FOREST_OF_CHANGES,
         _FOREST,
