@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from onmargin._core.geometries.geometry import combined
 from onmargin._core.geometries.recent_rows import KEPT
 from onmargin._core.restore import fill, whole, zeros
 
@@ -154,10 +153,10 @@ cdef class BoostedTrees(RecentRows):
         for i in range(min(self.clock, self.n_kept)):
             self.place(i)
 
-    def recombine(self, mixing):
-        """Return a copy with linear combinations of the targets: see `Euclidean.recombine`."""
+    def recombine(self, column_map):
+        """Return a copy with the targets and sums of new columns: see `Euclidean.recombine`."""
         return self.made(self.n_features, {
-            name: combined(getattr(self, name), mixing) for name in ("targets", "values", "means", "sums")
+            name: column_map.of(getattr(self, name)) for name in ("targets", "values", "means", "sums")
         })
 
     def resized_arrays(self, Py_ssize_t n_features):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from onmargin._core.geometries.geometry import float_type
-from onmargin._core.restore import fill, whole, zeros
+from onmargin._core.restore import fill, whole, whole_size, zeros
 
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memset
@@ -45,8 +45,8 @@ cdef class LabelChain(Geometry):
     cdef Py_ssize_t cells
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, Py_ssize_t order):
-        self.n_features = whole(n_features, "n_features")
-        self.n_columns = self.n_scores = whole(n_columns, "n_columns", least=1)
+        self.n_features = whole_size(n_features, "n_features")
+        self.n_columns = self.n_scores = whole_size(n_columns, "n_columns", least=1)
         self.order = whole(order, "order", 1, LONGEST)
         self.dtype = float_type(dtype)
         self.n_spare, self.cells = 1, CELLS << (self.order - 1)
@@ -89,21 +89,20 @@ cdef class LabelChain(Geometry):
         """Whether early labels do not count, because the last ones decide."""
         return self.clock > self.order
 
-    def recombine(self, mixing):
-        """Return a copy with other columns: each is a multiple of one, or new. See `Euclidean.recombine`."""
-        cdef Py_ssize_t n = len(mixing), c, k
+    def recombine(self, column_map):
+        """Return a copy with other columns, of which some are new. See `Euclidean.recombine`."""
+        cdef Py_ssize_t n = len(column_map), c
         other = type(self)(self.n_features, n, self.dtype, self.order)
         names = np.empty(max(n, 2), np.int32)
         new = int(self.names.max()) + 1
         for c in range(len(names)):
-            row = mixing[min(c, n - 1)]
-            k = np.abs(row).argmax()
+            factor, source = column_map.factor[min(c, n - 1)], column_map.source[min(c, n - 1)]
             if n == 1:  # the sign of a single column tells which class is the second
-                names[c] = self.names[c if row[0] >= 0 else 1 - c]
-            elif row[k] == 0:
+                names[c] = self.names[c if factor >= 0 else 1 - c]
+            elif factor == 0:
                 names[c], new = new, new + 1
             else:
-                names[c] = self.names[int(row[0] > 0) if self.n_columns == 1 else k]
+                names[c] = self.names[int(factor > 0) if self.n_columns == 1 else source]
         other.__setstate__(self.state() | {"names": names})
         return other
 

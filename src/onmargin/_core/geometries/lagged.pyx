@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from onmargin._core.geometries.geometry import float_type
-from onmargin._core.restore import fill, whole, zeros
+from onmargin._core.restore import fill, whole_size, zeros
 
 from libc.float cimport FLT_MAX
 from libc.stdint cimport int32_t
@@ -38,7 +38,7 @@ cdef class Lagged(Transformed):
     cdef Py_ssize_t itemsize
 
     def __init__(self, Geometry inner, Py_ssize_t n_features, dtype, *, bint with_rows=True):
-        self.inner, self.n_features, self.dtype = inner, whole(n_features, "n_features"), float_type(dtype)
+        self.inner, self.n_features, self.dtype = inner, whole_size(n_features, "n_features"), float_type(dtype)
         self.with_rows = with_rows
         wanted = LAGS + with_rows * self.n_features
         if inner.n_columns != 1 or inner.dtype != self.dtype or inner.n_features != wanted:

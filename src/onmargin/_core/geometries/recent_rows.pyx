@@ -3,7 +3,7 @@
 import numpy as np
 
 from onmargin._core.geometries.geometry import float_type
-from onmargin._core.restore import fill, whole, zeros
+from onmargin._core.restore import fill, whole, whole_size, zeros
 
 from libc.math cimport sqrt
 from libc.string cimport memset
@@ -32,8 +32,8 @@ cdef class RecentRows(Geometry):
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, Py_ssize_t n_kept=KEPT):
-        self.n_features = whole(n_features, "n_features")
-        self.n_columns = self.n_scores = whole(n_columns, "n_columns", least=1)
+        self.n_features = whole_size(n_features, "n_features")
+        self.n_columns = self.n_scores = whole_size(n_columns, "n_columns", least=1)
         self.n_kept = whole(n_kept, "n_kept", least=2, most=2**24)
         self.dtype = float_type(dtype)
         self.itemsize = self.dtype.itemsize
