@@ -67,8 +67,6 @@ def test_costs_that_are_refused(cost, label, message):
         stream.PassiveAggressiveClassifier(cost=cost).learn_one(X[0], label)
 
 
-def test_negative_costs_by_name_are_refused_when_both_are_met():
-    model = stream.PassiveAggressiveClassifier(cost={"a": {"b": -1.0}}).learn_one(X[0], "a")
+def test_negative_costs_by_name_are_refused():
     with pytest.raises(ValueError, match="cost must be at least 0"):
-        model.learn_one(X[1], "b")
-    assert model.classes_ == ["a"]
+        stream.PassiveAggressiveClassifier(cost={"a": {"b": -1.0}})
