@@ -15,7 +15,7 @@ import pytest
 from onmargin.apps.serve.limits import Limits, Rate
 from onmargin.apps.serve.problems import BusyError
 from onmargin.apps.serve.service import Settings
-from onmargin.apps.serve.tokens import TokenFileError, Tokens, line, new_token
+from onmargin.apps.serve.tokens import Right, TokenFileError, Tokens, line, new_token
 from tests.apps.program import onmargin as command
 from tests.apps.serving import blocked, create, learn, predict, process, served
 from tests.waiting import LIMIT, wait_until
@@ -85,7 +85,7 @@ def test_tokens_are_compared_by_digest_in_constant_time(tokens, monkeypatch):
     monkeypatch.setattr(hmac, "compare_digest", count)
     near = made["read"][:-1] + ("A" if made["read"][-1] != "A" else "B")
     headers = [None, b"", b"Bearer", b"Basic x", *(f"Bearer {token}".encode() for token in (near, *made.values()))]
-    assert [known.level(header) for header in headers] == [-1, -1, -1, -1, -1, 0, 1, 2]
+    assert [known.right(header) for header in headers] == [None] * 5 + list(Right)
     assert compared == [(32, 32)] * 3 * len(headers)
 
 
@@ -368,7 +368,7 @@ def test_comparison_time_does_not_depend_on_the_token(tmp_path, monkeypatch):
     compared, constant_time = [], hmac.compare_digest
     monkeypatch.setattr(hmac, "compare_digest", lambda *both: compared.append(both) or constant_time(*both))
     for guess in (known[0], known[-1], known[0][:-1] + "!", "!" + known[0][1:]):
-        assert (tokens.level(b"Bearer " + guess.encode()) == 0) == (guess in known)
+        assert (tokens.right(b"Bearer " + guess.encode()) is Right.READ) == (guess in known)
         digest = sha256(guess.encode()).digest()
         assert compared == [(one, digest) for one, _ in tokens.known]
         compared.clear()

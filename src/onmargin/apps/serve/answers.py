@@ -22,6 +22,7 @@ from onmargin.apps.serve.problems import BadExampleError, BusyError, DiskError, 
 from onmargin.apps.serve.served_model import ServedModel
 from onmargin.apps.serve.service import Service
 from onmargin.apps.serve.slices import at_once, in_slices
+from onmargin.apps.serve.tokens import Right
 from onmargin.apps.serve.transfer import read_model
 
 _encode = msgspec.json.Encoder().encode
@@ -302,7 +303,7 @@ def _latency(times: Times, before: list[int]) -> tuple[float | None, float | Non
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation: its path, required scope, request type and answer type.
+    """An operation: its path, required right, request type and answer type.
 
     An operation whose answer is a type of `schema` is called with the context, the name of the model and the parsed
     request; others are called with the context and the raw request.
@@ -310,7 +311,7 @@ class Operation:
 
     method: str
     path: str
-    scope: int | None  # index of `tokens.SCOPES`; None if no token is needed
+    needs: Right | None  # None if no token is needed
     run: Callable[..., Awaitable[Any]]
     sent: type | None
     answer: type | str | None
@@ -327,27 +328,35 @@ class Operation:
 
 READS = {health, metrics, models, model, predict, explain, weights, progress, events}
 ONE = "/v1/models/{name}"
+READ, LEARN, ADMIN = Right
 OPERATIONS = (
     Operation("GET", "/health", None, health, None, schema.Health, "Whether the service learns."),
-    Operation("GET", "/metrics", 0, metrics, None, "text/plain", "Counters in the format of Prometheus."),
-    Operation("GET", "/v1/backup", 2, backup, None, "application/x-tar", "A copy of the whole folder.", patient=True),
-    Operation("GET", "/v1/models", 0, models, None, schema.Models, "All models."),
-    Operation("POST", "/v1/models", 2, create, schema.Create, schema.ModelDescription, "Create a model.", 201),
-    Operation("GET", ONE, 0, model, None, schema.ModelDescription, "A model."),
-    Operation("DELETE", ONE, 2, delete, None, None, "Delete a model and its journal.", 204),
-    Operation("POST", f"{ONE}/learn", 1, learn, schema.Learn, schema.Learned, "Predict examples, then learn them."),
-    Operation("POST", f"{ONE}/predict", 0, predict, schema.Predict, schema.Predicted, "Predict examples."),
-    Operation("POST", f"{ONE}/explain", 0, explain, schema.Explain, schema.Explained, "Take a score apart."),
+    Operation("GET", "/metrics", READ, metrics, None, "text/plain", "Counters in the format of Prometheus."),
+    Operation("GET", "/v1/backup", ADMIN, backup, None, "application/x-tar", "A copy of the folder.", patient=True),
+    Operation("GET", "/v1/models", READ, models, None, schema.Models, "All models."),
+    Operation("POST", "/v1/models", ADMIN, create, schema.Create, schema.ModelDescription, "Create a model.", 201),
+    Operation("GET", ONE, READ, model, None, schema.ModelDescription, "A model."),
+    Operation("DELETE", ONE, ADMIN, delete, None, None, "Delete a model and its journal.", 204),
+    Operation("POST", f"{ONE}/learn", LEARN, learn, schema.Learn, schema.Learned, "Predict examples, then learn them."),
+    Operation("POST", f"{ONE}/predict", READ, predict, schema.Predict, schema.Predicted, "Predict examples."),
+    Operation("POST", f"{ONE}/explain", READ, explain, schema.Explain, schema.Explained, "Explain scores by feature."),
     Operation(
-        "GET", f"{ONE}/weights", 0, weights, None, schema.Weights, "The heaviest features.", query=("label", "top")
+        "GET", f"{ONE}/weights", READ, weights, None, schema.Weights, "The heaviest features.", query=("label", "top")
     ),
     Operation(
-        "GET", f"{ONE}/file", 2, download, None, "application/octet-stream", "The model as a model file.", patient=True
+        "GET",
+        f"{ONE}/file",
+        ADMIN,
+        download,
+        None,
+        "application/octet-stream",
+        "The model as a model file.",
+        patient=True,
     ),
     Operation(
         "PUT",
         f"{ONE}/file",
-        2,
+        ADMIN,
         upload,
         bytes,
         schema.ModelDescription,
@@ -356,27 +365,34 @@ OPERATIONS = (
         patient=True,
     ),
     Operation(
-        "POST", f"{ONE}/clone", 2, clone, schema.Named, schema.ModelDescription, "Copy a model to another name.", 201
+        "POST",
+        f"{ONE}/clone",
+        ADMIN,
+        clone,
+        schema.Named,
+        schema.ModelDescription,
+        "Copy a model to another name.",
+        201,
     ),
     Operation(
         "POST",
         f"{ONE}/rename",
-        2,
+        ADMIN,
         rename,
         schema.Rename,
         schema.ModelDescription,
         "Rename a model, or replace another.",
     ),
     Operation(
-        "GET", f"{ONE}/certificate", 0, certificate, None, schema.Certificate, "What a theorem allows.", patient=True
+        "GET", f"{ONE}/certificate", READ, certificate, None, schema.Certificate, "What a theorem allows.", patient=True
     ),
-    Operation("GET", f"{ONE}/progress", 0, progress, None, schema.Progress, "How a model does."),
-    Operation("GET", f"{ONE}/events", 0, events, None, "text/event-stream", "How a model does, every second."),
-    Operation("GET", f"{ONE}/journal", 2, journal, None, "application/jsonl", "All examples in the journal."),
+    Operation("GET", f"{ONE}/progress", READ, progress, None, schema.Progress, "Progress of a model."),
+    Operation("GET", f"{ONE}/events", READ, events, None, "text/event-stream", "Progress of a model, every second."),
+    Operation("GET", f"{ONE}/journal", ADMIN, journal, None, "application/jsonl", "All examples in the journal."),
     Operation(
         "POST",
         f"{ONE}/rewind",
-        2,
+        ADMIN,
         rewind,
         schema.Rewind,
         schema.ModelDescription,
@@ -386,7 +402,7 @@ OPERATIONS = (
     Operation(
         "POST",
         f"{ONE}/compact",
-        2,
+        ADMIN,
         compact,
         schema.Compact,
         schema.ModelDescription,

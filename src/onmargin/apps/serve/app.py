@@ -148,7 +148,7 @@ class App:
         headers, client = dict(scope["headers"]), scope.get("client")
         if self._reads_only and not operation.reads:
             raise ProblemError(f"a reader only reads: send {operation.method} requests to the port of the service", 405)
-        level = self._gate.let_in(headers, client, operation.scope)
+        right = self._gate.let_in(headers, client, operation.needs)
         if operation.sent is None:
             return None
         most = self._gate.announced(headers, operation.sent)
@@ -167,14 +167,14 @@ class App:
                 if not claims:
                     in_flight = self._files_in_flight if operation.sent is bytes else self._in_flight
                     address = self._gate.address(headers, client)
-                    claims.append(Claim(in_flight, address, reads=not operation.scope))
+                    claims.append(Claim(in_flight, address, reads=not operation.needs))
                 claims[0].add(len(parts[-1]))
         body = b"".join(parts)
         if operation.sent is bytes:
             return body
         sent = self._gate.decoded(operation.sent, body)
-        allow(level, sent.scope())
-        if self._reads_only and sent.scope():
+        allow(right, sent.needs())
+        if self._reads_only and sent.needs():
             raise ProblemError("a reader keeps no predictions: send this to the port of the service", 405)
         return sent
 

@@ -12,7 +12,7 @@ import msgspec
 
 from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.limits import Limits
-from onmargin.apps.serve.tokens import Tokens
+from onmargin.apps.serve.tokens import Right, Tokens
 
 LAG = 1.0  # maximum delay of a reader in seconds
 BEAT = 0.2  # seconds between beats
@@ -22,7 +22,7 @@ class Begin(msgspec.Struct, tag=True):
     """Configuration of a reader: tokens and limits. `listen` is the descriptor of its socket."""
 
     listen: int
-    tokens: list[tuple[bytes, int]] | None
+    tokens: list[tuple[bytes, Right]] | None
     room: dict[str, int]
     limits: dict[str, Any]
     access_log: str | None

@@ -7,7 +7,7 @@ import msgspec
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.limits import Limits, Rate
 from onmargin.apps.serve.problems import ProblemError
-from onmargin.apps.serve.tokens import SCOPES, Tokens
+from onmargin.apps.serve.tokens import Right, Tokens
 
 LOCAL = {"localhost", "127.0.0.1", "[::1]"}
 HEADERS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
@@ -55,10 +55,10 @@ def too_large(kind: type, most: int, given: str = "") -> ProblemError:
     return ProblemError(f"a request has at most {most} bytes here ({option} of the service){given}", 413)
 
 
-def allow(level: int, needed: int) -> None:
-    """Refuse a token whose scope is not sufficient."""
-    if level < needed:
-        raise ProblemError(f"this token may {SCOPES[level]}, and {SCOPES[needed]} is needed", 403)
+def allow(right: Right, needed: Right) -> None:
+    """Refuse a token whose right is not sufficient."""
+    if right < needed:
+        raise ProblemError(f"this token may {right.word}, and {needed.word} is needed", 403)
 
 
 class Gate:
@@ -69,8 +69,8 @@ class Gate:
         self._limits = limits
         self._rate = Rate(limits.rate)
 
-    def let_in(self, headers: dict[bytes, bytes], client: tuple[str, int] | None, needed: int | None) -> int:
-        """Refuse clients that are not authorized or exceed the rate; return the scope of the others."""
+    def let_in(self, headers: dict[bytes, bytes], client: tuple[str, int] | None, needed: Right | None) -> Right:
+        """Refuse clients that are not authorized or exceed the rate; return the right of the others."""
         if self._limits.rate:
             self._rate.take(self.address(headers, client))
         if not self._tokens:
@@ -86,14 +86,14 @@ class Gate:
             if site not in {b"same-origin", b"none"}:
                 raise ProblemError(f"only this service's own page is answered; got Sec-Fetch-Site {site!r:.80}", 403)
         elif needed is not None:
-            level = self._tokens.level(headers.get(b"authorization"))
-            if level < 0:
+            right = self._tokens.right(headers.get(b"authorization"))
+            if right is None:
                 given = b"authorization" in headers
                 words = "the token is not known to this service" if given else "a token is needed"
                 raise ProblemError(f"{words}: send a token as Authorization: Bearer ...", 401)
-            allow(level, needed)
-            return level
-        return len(SCOPES) - 1
+            allow(right, needed)
+            return right
+        return Right.ADMIN
 
     def address(self, headers: dict[bytes, bytes], client: tuple[str, int] | None) -> str:
         """Return the address of a client: behind trusted proxies, the last address that is not a trusted proxy."""

@@ -8,7 +8,6 @@ import msgspec
 
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.answers import OPERATIONS, Operation
-from onmargin.apps.serve.tokens import SCOPES
 
 PROBLEMS = {
     400: "The body is not valid JSON.",
@@ -66,9 +65,9 @@ def _described(one: Operation, *, tokens: bool) -> dict[str, Any]:
         "parameters": _parameters(one),
         "responses": answers,
     }
-    if tokens and one.scope is not None:
+    if tokens and one.needs is not None:
         operation["security"] = [{"token": []}]
-        operation["description"] = f"Needs a token that may {SCOPES[one.scope]}."
+        operation["description"] = f"Needs a token that may {one.needs.word}."
     if one.sent is bytes:
         binary = {"schema": {"type": "string", "contentMediaType": "application/octet-stream"}}
         operation["requestBody"] = {"required": True, "content": {"application/octet-stream": binary}}

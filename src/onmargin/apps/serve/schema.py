@@ -9,6 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from onmargin.apps.serve.tokens import Right
+
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Label = str | Whole
 # Squares of larger numbers, and their sums, could overflow, and a model would never recover.
@@ -36,9 +38,9 @@ class Body(Struct, forbid_unknown_fields=True):
 
     shape: ClassVar[str] = "{}"
 
-    def scope(self) -> int:
-        """The least scope that the request needs, as an index of `tokens.SCOPES`."""
-        return 0
+    def needs(self) -> Right:
+        """Return the least right that the request needs."""
+        return Right.READ
 
 
 class Create(Body):
@@ -105,8 +107,8 @@ class Predict(Body):
     sets: bool = False
     keep: bool = False
 
-    def scope(self) -> int:
-        return int(self.keep)
+    def needs(self) -> Right:
+        return Right.LEARN if self.keep else Right.READ
 
 
 class Explain(Body):

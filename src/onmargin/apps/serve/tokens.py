@@ -2,10 +2,22 @@
 
 import hmac
 import secrets
+from enum import IntEnum
 from hashlib import sha256
 from pathlib import Path
 
-SCOPES = ("read", "learn", "admin")  # each includes those before it
+
+class Right(IntEnum):
+    """What a token allows; each right includes those before it."""
+
+    READ = 0
+    LEARN = 1
+    ADMIN = 2
+
+    @property
+    def word(self) -> str:
+        """The right as it is written in the file of tokens."""
+        return self.name.lower()
 
 
 class TokenFileError(ValueError):
@@ -25,7 +37,7 @@ def line(scope: str, token: str) -> str:
 class Tokens:
     """Digests and scopes of tokens; without any, all requests are allowed."""
 
-    def __init__(self, known: list[tuple[bytes, int]] | None = None) -> None:
+    def __init__(self, known: list[tuple[bytes, Right]] | None = None) -> None:
         self._known = known
 
     @classmethod
@@ -44,9 +56,9 @@ class Tokens:
                 continue
             try:
                 scope, digest = words
-                known.append((bytes.fromhex(digest), SCOPES.index(scope)))
-            except ValueError:
-                known.append((b"", 0))
+                known.append((bytes.fromhex(digest), Right[scope.upper()]))
+            except (KeyError, ValueError):
+                known.append((b"", Right.READ))
             if len(known[-1][0]) != sha256().digest_size:
                 raise TokenFileError(
                     f"{path}, line {number}: expected read, learn or admin and the digest of a token, as `onmargin "
@@ -57,24 +69,21 @@ class Tokens:
         self._known = known
 
     @property
-    def known(self) -> list[tuple[bytes, int]] | None:
+    def known(self) -> list[tuple[bytes, Right]] | None:
         """Digests with their scopes; None if all requests are allowed."""
         return self._known
 
     def __bool__(self) -> bool:
         return self._known is not None
 
-    def level(self, header: bytes | None) -> int:
-        """Return the scope of an Authorization header as an index of `SCOPES`, or -1 if it is not valid.
+    def right(self, header: bytes | None) -> Right | None:
+        """Return the right of an Authorization header; None if it is not valid.
 
         The digest is compared with all known digests, each in constant time, so that the timing reveals nothing.
         """
         if self._known is None:
-            return len(SCOPES) - 1
+            return Right.ADMIN
         scheme, _, token = (header or b"").partition(b" ")
         digest = sha256(token.strip()).digest()
-        level = -1
-        for known, scope in self._known:
-            if hmac.compare_digest(known, digest):
-                level = max(level, scope)
-        return level if scheme.lower() == b"bearer" else -1
+        found = [right for known, right in self._known if hmac.compare_digest(known, digest)]
+        return max(found) if found and scheme.lower() == b"bearer" else None
