@@ -189,10 +189,14 @@ def test_curved_boundaries_are_learned():
     assert curved < 200
 
 
-def test_rows_of_many_features_have_no_curved_experts():
-    X = np.random.default_rng(0).normal(size=(10, 301))
+@pytest.mark.parametrize(
+    ("n_features", "left_out"),
+    [(301, ("curved", "ridge", "neighbors")), (1025, ("curved", "ridge", "neighbors", "ferns", "forest", "boosted"))],
+)
+def test_rows_of_many_features_have_fewer_nonlinear_experts(n_features, left_out):
+    X = np.random.default_rng(0).normal(size=(10, n_features))
     names = AutoClassifier().partial_fit(X, np.arange(10) % 2).experts_.names
-    assert not any(word in name for word in ("curved", "ridge", "ferns", "forest", "neighbors") for name in names)
+    assert not any(word in name for word in left_out for name in names)
 
 
 def test_weights_are_those_of_a_linear_expert():
