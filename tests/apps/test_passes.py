@@ -157,7 +157,7 @@ def test_a_run_without_new_data_reports_no_error_rate(tmp_path):
     onmargin("train", data, "-o", out)
     data.write_text("{broken\n" * 3)
     message = onmargin("train", data, "--from", out, "-o", out, code=1)
-    assert "nothing was learned" in message
+    assert "line 1, record 1: the line is not JSON" in message
     assert "30 examples" not in message
     one = jsonl(tmp_path / "one.jsonl", 1)
     one.write_text(one.read_text() + "{broken\n")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core import rounds
 from onmargin._core.geometries.chain import EdgePaths, Paths
-from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.geometries.geometry import ColumnMap, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.several.geometries import ExpertPaths
 from onmargin._core.several.sequences import SequenceVote
@@ -217,8 +217,8 @@ class Chain:
         labels = self.model.labels
         left = [label for label in labels.known if label not in dropped]
         if left:
-            places = [labels.code_of(label) for label in left]
-            self.model.learner.geometry = self.geometry.recombine(np.eye(len(labels))[places])
+            places = np.array([labels.code_of(label) for label in left])
+            self.model.learner.geometry = self.geometry.recombine(ColumnMap(places, np.ones(len(left))))
         self.model.labels = Labels(np.array(left))
 
     def make_room(self, n_features: int) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onmargin._core.geometries.geometry import ColumnMap, Euclidean, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
-from onmargin._core.steps.window import GramWindow, TubeWindow, Window
+from onmargin._core.steps.window import LIMITS, GramWindow, TubeWindow, Window
 from onmargin._core.tasks.task import Binary, Regression, Task
 from onmargin._parts import Part
 from onmargin.learner import Learner, Offsets, Vector, as_rows, matrix_of
@@ -25,6 +25,8 @@ from onmargin.models.options import option
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Number
 
+# The longest window with inner products, and the most sweeps of a round: the service estimates times by them.
+MOST_GRAM_ROWS, MOST_SWEEPS = LIMITS
 WHOLE = Number(1, 2**62, whole=True)
 
 

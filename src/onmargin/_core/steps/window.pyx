@@ -218,7 +218,7 @@ cdef void solve_upper(const double* L, double* d, Py_ssize_t m, Py_ssize_t n) no
 
 
 cdef Py_ssize_t MOST_ROWS = 512  # longest window with inner products: more would take much memory and time per call
-LIMITS = MOST_ROWS, MOST_SWEEPS  # for those who estimate the time of a round
+LIMITS = MOST_ROWS, MOST_SWEEPS
 
 
 cdef class GramWindow(Window):

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec.json import encode
 
-from onmargin._core.steps.window import LIMITS
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
+from onmargin.models.dual_ascent import MOST_GRAM_ROWS, MOST_SWEEPS
 
 MOST_WORK = 250_000_000  # maximum work of one example, in units of about a nanosecond
 SLICE = 5_000_000  # maximum work before other requests run, in the same units
@@ -100,9 +100,8 @@ class Costs:
         model = self._learner.model
         rows = float(min(model.totals_.rounds + before + 1, model.window or inf))
         columns = len(self._learner.classes)
-        most_rows, most_sweeps = LIMITS
-        sweeps = model.sweeps or most_sweeps
-        if rows > most_rows or getattr(model, "geometry", "euclidean") != "euclidean":
+        sweeps = model.sweeps or MOST_SWEEPS
+        if rows > MOST_GRAM_ROWS or getattr(model, "geometry", "euclidean") != "euclidean":
             steps = 30 if columns > 2 and model.C > 10 else 1  # rivals exchange a large C many times
             return rows * sweeps * self.work(x) * steps
         # Each row changes the scores of all. Without a number of sweeps, each solves for a single column by a matrix.
