@@ -2,4 +2,5 @@
 
 from onmargin.apps.cli import main
 
-main(prog_name="python -m onmargin")
+if __name__ == "__main__":
+    main(prog_name="python -m onmargin")

@@ -387,7 +387,7 @@ class AutoClassifier(Classifier, AutoClassifierOptions):
     >>> from onmargin.river import AutoClassifier
     >>> model = preprocessing.StandardScaler() | AutoClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 91.11%
+    Accuracy: 91.03%
     """
 
     learner = stream.AutoClassifier
@@ -406,7 +406,7 @@ class AutoRegressor(Regressor, AutoRegressorOptions):
     >>> from onmargin.river import AutoRegressor
     >>> model = preprocessing.StandardScaler() | AutoRegressor()
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.195229
+    MAE: 0.195068
     """
 
     learner = stream.AutoRegressor

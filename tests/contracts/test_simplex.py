@@ -289,7 +289,7 @@ def test_a_ball_follows_proportions():
         (features(margin=5.0), (np.round(PHI / 3), LABELS), "5", "1"),
         (PassiveAggressiveClassifier(geometry="entropic"), (np.sign(X) / 20, Y), "0.1", "0.05"),
         (QuasiAdditiveClassifier(geometry="entropic", margin=3.0), (np.sign(X), Y), "3", "1"),
-        (QuasiAdditiveClassifier(geometry="entropic", margin=3.0, balanced=False), (np.sign(X), THREE), "3", "1"),
+        (QuasiAdditiveClassifier(geometry="entropic", margin=3.0, balanced=False), (np.sign(X), Y), "3", "1"),
         (DualAscentClassifier(geometry="entropic", margin=3.0), (np.sign(X), Y), "3", "1"),
         (Winnow(margin=0.75), ((X > 0).astype(float), Y), "0.75", "0.5"),
     ],

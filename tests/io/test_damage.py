@@ -171,7 +171,7 @@ FORGERIES = {
     ),
     "more features than memory": (
         set_in(
-            "state", "_model", "part", "arguments", 0, "part", "arguments", 2, "part", "settings", "n_features", 2**45
+            "state", "_model", "part", "arguments", 0, "part", "arguments", 2, "part", "settings", "n_features", 2**30
         ),
         "more memory than a model file of its size can need",
     ),

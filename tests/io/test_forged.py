@@ -169,7 +169,7 @@ FORGERIES = {
     "array used twice": (CLASSIFIER, used_twice, "used twice"),
     "array not used": (CLASSIFIER, not_used, "arrays that do not belong to the model: more"),
     "no columns": (CLASSIFIER, put(*GEOMETRY, "settings", "n_columns", 0), "n_columns must be a whole number from 1"),
-    "features": (CLASSIFIER, put(*GEOMETRY, "settings", "n_features", 2**45), "more memory than a model"),
+    "features": (CLASSIFIER, put(*GEOMETRY, "settings", "n_features", 2**30), "more memory than a model"),
     "geometry": (CLASSIFIER, put(*GEOMETRY, "kind", "Paths"), "transitions"),
     "task in the place of a step": (CLASSIFIER, put("kind", "WindowLearner"), "WindowLearner"),
     "type of weights": (STREAM, single_precision, "asks for another type"),

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin.io import ReadError, prefetch
-from onmargin.io._reader import grouped
-from onmargin.io.format import Recipe, is_pipe
+from onmargin.io.format import Recipe, grouped, is_pipe
 from onmargin.io.formats import FORMATS
 from onmargin.io.svmlight import SparseRows
 from onmargin.io.table_format import labels_present, split_labels

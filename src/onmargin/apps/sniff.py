@@ -9,9 +9,8 @@ import click
 
 from onmargin.apps.failure import Failure
 from onmargin.io import ReadError, guess_format
-from onmargin.io._source import peek_pipe
 from onmargin.io.csv_dialect import is_aligned
-from onmargin.io.format import BLOCK, FileProfile, Head, OptionError, Recipe, is_pipe, list_names
+from onmargin.io.format import BLOCK, FileProfile, Head, OptionError, Recipe, is_pipe, list_names, peek_pipe
 from onmargin.io.formats import FORMATS
 
 

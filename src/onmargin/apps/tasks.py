@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from onmargin._numbers import number_parser
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
-from onmargin.io.format import Recipe, as_integer
+from onmargin.io.format import Recipe, as_integer, number_parser
 from onmargin.io.svmlight import SparseRows
 
 

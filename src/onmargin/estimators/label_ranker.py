@@ -336,4 +336,8 @@ class LabelRanker(KernelSupports, Classes, LinearEstimator, LabelRankerOptions):
     def _shown(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Return the columns of the labels minus that of the calibration label; margins depend only on these."""
         n = len(self.classes_)
-        return np.asarray(columns[:n] - columns[n:] if self._calibrated else columns[:n])
+        if not self._calibrated:
+            return np.asarray(columns[:n])
+        most = np.finfo(columns.dtype).max
+        with np.errstate(over="ignore"):  # differences that overflow are clipped, as scores are
+            return np.asarray(np.clip(columns[:n] - columns[n:], -most, most))

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import IO, Any, ClassVar, Literal, NamedTuple, Self
 
+from onmargin._numbers import number_parser as number_parser  # noqa: PLC0414  # for the command line, as two others
 from onmargin.io._reader import Reader, ReadError
-from onmargin.io._source import Place, RecordError, opened, peek_pipe
+from onmargin.io._reader import grouped as grouped  # noqa: PLC0414
+from onmargin.io._source import Place, RecordError, opened
+from onmargin.io._source import peek_pipe as peek_pipe  # noqa: PLC0414
 from onmargin.io.csv_dialect import DELIMITERS, is_aligned
 
 BLOCK = 1 << 16  # number of bytes at the beginning of a file to look at

@@ -14,7 +14,7 @@ from onmargin._core.tasks.task import CostSensitive, Quantile, Regression, Task
 from onmargin.models import options as shared
 from onmargin.models.columns import class_columns
 from onmargin.models.compatible import several
-from onmargin.models.costs import check_cost
+from onmargin.models.costs import check_cost, classes_of_cost
 from onmargin.models.labels import UNNAMED
 from onmargin.models.links import norm
 from onmargin.models.options import option, optional
@@ -103,6 +103,8 @@ class ClassifierOptions:
 
     def plan(self) -> Plan:
         """Return the learning plan of these options."""
+        if isinstance(self.cost, str | Mapping):
+            classes_of_cost(self.cost)  # raises an error for other words and values
         entropic = self.geometry == "entropic"
         # The default is far below 1 on the simplex, where scores are at most the largest value of a row.
         margin = float(self.margin) if self.margin is not None else 0.1 if entropic else 1.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from sys import float_info
 from typing import Any, Self
 
 import numpy as np
@@ -155,7 +156,10 @@ class LabelRanker(Classes, StreamLearner, LabelRankerOptions):
             return {}
         scores = loop.scores(x)
         middle = scores[-1] if self.calibrate else 0.0
-        return {label: score - middle for label, score in zip(self.classes_, scores, strict=False)}
+        most = float_info.max  # differences that overflow are clipped, as scores are
+        return {
+            label: min(max(score - middle, -most), most) for label, score in zip(self.classes_, scores, strict=False)
+        }
 
     def _leading(self, x: Any) -> Any:
         return next(iter(self.rank_one(x)), None)

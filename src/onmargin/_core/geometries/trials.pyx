@@ -74,7 +74,7 @@ cdef class Blocks(Euclidean):
 
     @property
     def cannot_mix(self):
-        return "no mix is defined for weights of trials"
+        return f"no mix is defined for {type(self).__name__} weights"
 
     cdef void scores(self, Round* r) noexcept nogil:
         cdef Py_ssize_t j
