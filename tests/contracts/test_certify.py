@@ -305,14 +305,14 @@ def test_columns_of_one_vs_rest_add_up():
     assert certificate.bound == pytest.approx(theory.pa1_mistakes(0.5, totals.max_squared_norm, 2 * u.size, u.loss))
 
 
-def test_class_weights_multiply_c():
-    """Weights are relative to the smallest: C is 0.25, and losses of class 1 count four times."""
+def test_class_weights_multiply_c_and_the_margin():
+    """C is 0.25, mistakes aim at 0.5 at least, and losses of class 1 count four times, from a margin of 2."""
     model = PassiveAggressiveClassifier(C=0.5, class_weight={0: 0.5, 1: 2.0}, fit_intercept=False)
     zero = certify(model, X, y, np.zeros(4))
     assert zero.holds
     R2 = (X**2).sum(axis=1).max()
-    loss = (y == 0).sum() + 4 * (y == 1).sum()
-    assert zero.bound == pytest.approx(theory.pa1_mistakes(0.25, R2, 0.0, loss))
+    loss = (y == 0).sum() + 4 * 2.0 * (y == 1).sum()
+    assert zero.bound == pytest.approx(theory.climbing_mistakes(0.25, R2, 0.0, loss, margin=0.5))
 
 
 def test_margins_of_classes_count_as_the_smallest():

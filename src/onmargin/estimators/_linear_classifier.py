@@ -98,7 +98,8 @@ class LinearClassifier(Classes, LinearEstimator):
         intercept_init : array-like of shape (1,) or (n_classes,), default=None
             Intercepts to start from, in score units.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors on C; an example of weight 0 is skipped.
+            Weights of the examples, which multiply C; an example of weight 0 is skipped. In
+            `PassiveAggressiveClassifier` they also multiply the margin to which a mistake is moved.
 
         Returns
         -------
@@ -153,7 +154,8 @@ class LinearClassifier(Classes, LinearEstimator):
         classes : array-like of shape (n_classes,), default=None
             Labels that are classes from the start.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors on C; an example of weight 0 is skipped.
+            Weights of the examples, which multiply C; an example of weight 0 is skipped. In
+            `PassiveAggressiveClassifier` they also multiply the margin to which a mistake is moved.
 
         Returns
         -------

@@ -75,9 +75,11 @@ class PassiveAggressiveClassifier(ClassifierMixin, GridResults, KernelSupports, 
     :math:`\max(R^2, 1/C)\,(\|u\|^2 + 2C \sum_t \ell^*_t)` mistakes, where :math:`R^2` is the largest squared norm of a
     row (twice that for more than two classes) and :math:`\ell^*_t` are the losses of u.
 
-    Deviations from the paper: none in the step; the intercept is a constant feature, and example and class weights
-    multiply C. When a third class appears in the stream, the binary weights w are split into -w/2 and w/2, which keeps
-    every margin.
+    Deviations from the paper: none in the step. The intercept is a constant feature. Example and class weights k
+    multiply C, and a step aims at the margin m + (k - 1) min(loss, m) instead of m, so that weights act where C limits
+    no step; a mistake is moved to the margin k m, as by a cost of k² (sec. 8). On the simplex they multiply only C.
+    When a third class appears in the stream, the binary weights w are split into -w/2 and w/2, which keeps every
+    margin.
 
     References
     ----------

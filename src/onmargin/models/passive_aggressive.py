@@ -85,7 +85,7 @@ class ClassifierOptions:
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
     margin: float | None = optional(None, Number(0, below=True))
-    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight("C and the margin of mistakes")
     class_margin: Mapping[Any, float] | None = optional(None, CLASS_MARGINS)
     average: bool | int | str = shared.average_or_best("mistakes")
     update: str = option("max", Word("max", *RIVALS))
@@ -191,13 +191,17 @@ class RegressorOptions:
 
 
 def _class_task(options: ClassifierOptions, labels: Sequence[Any], margin: float) -> Task:
+    # Scores on the simplex are bounded: larger margins would soon be out of reach.
+    weighted = options.geometry != "entropic"
     if options.cost is not None and UNNAMED in labels:  # what it costs is not known
         return class_task(1, update=options.update, strategy=options.strategy, margin=margin)
     if options.cost is not None and len(labels) >= 2:
-        return CostSensitive(check_cost(options.cost, labels), options.cost_update == "max_loss")
+        return CostSensitive(check_cost(options.cost, labels), options.cost_update == "max_loss", weighted)
     margin = 1 / options.C if options.update == "mira" else margin  # type: ignore[operator,assignment]
     margins = class_margins(options.class_margin, list(labels), margin)
-    return class_task(len(labels), update=options.update, strategy=options.strategy, margin=margins)
+    return class_task(
+        len(labels), update=options.update, strategy=options.strategy, margin=margins, weighted=weighted
+    )
 
 
 def _first(C: Any) -> float:

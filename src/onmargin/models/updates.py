@@ -81,13 +81,20 @@ def class_margins(
     return [float(class_margin.get(label, margin)) for label in classes]
 
 
-def class_task(n_classes: int, *, update: str, strategy: str, margin: float | list[float]) -> Task:
-    """Return the task for a number of classes: none for one class, and one score for two."""
+def class_task(
+    n_classes: int, *, update: str, strategy: str, margin: float | list[float], weighted: bool = False
+) -> Task:
+    """Return the task for a number of classes: none for one class, and one score for two.
+
+    With `weighted`, the weight of an example also acts where C limits no step.
+    """
     if n_classes < 2:
         return Multiclass()
     if n_classes == 2:
-        return Binary(margin)
-    return OneVsRest(margin) if strategy == "ovr" else Multiclass(margin, every=update != "max")
+        return Binary(margin, weighted=weighted)
+    if strategy == "ovr":
+        return OneVsRest(margin, weighted=weighted)
+    return Multiclass(margin, every=update != "max", weighted=weighted)
 
 
 def check_combination(given: str, needs: dict[str, bool]) -> None:

@@ -108,6 +108,7 @@ from onmargin.reference.task import (
     rivals,
     softmax,
     with_margins,
+    with_weights,
 )
 from onmargin.reference.trials import (
     block,
@@ -241,4 +242,5 @@ __all__ = [
     "vote",
     "with_intercept",
     "with_margins",
+    "with_weights",
 ]

@@ -95,6 +95,20 @@ def with_margins(task: Task, margin: Mapping[float, float]) -> Task:
     return asking
 
 
+def with_weights(task: Task) -> Task:
+    """Return a classification task whose targets are pairs of a target and a weight.
+
+    A step aims at the margin ``1 + (weight - 1) * min(loss, 1)`` instead of 1, if there is a loss.
+    """
+
+    def weighted(scores: Vector, target: tuple[float, float]) -> tuple[list[HalfSpace], bool]:
+        y, weight = target
+        halfspaces, mistake = task(scores, y)
+        return [h._replace(loss=h.loss + (weight - 1) * min(max(h.loss, 0), 1)) for h in halfspaces], mistake
+
+    return weighted
+
+
 def cost_sensitive(cost: NDArray[np.float64], *, max_loss: bool = False) -> Task:
     """Cost-sensitive multiclass, y a column: loss ``s_q - s_y + sqrt(cost[y, q])``.
 

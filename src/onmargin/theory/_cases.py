@@ -133,6 +133,10 @@ def _classes(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> C
         if margin == 0:
             raise NoTheorem("margin=0 has no mistake bound: certify covers margins above 0")
         margins = np.broadcast_to(np.asarray(task.margin, dtype=np.float64), n)
+        if task.weighted:  # a step aims at margins of up to the weight of the class, and at that after a mistake
+            of_class = _class_weights(run)
+            margin = float((margins * of_class)[of_class > 0].min(initial=np.inf))
+            margins = margins * np.maximum(of_class, 1)
         if n > 2 and columns == 1:
             problem = _one_vs_rest(rows, codes, n, margins[codes], margin)
         else:
@@ -162,8 +166,18 @@ def _one_vs_rest(X: Any, codes: Places, n_classes: int, required: Vector, unit: 
     return HalfSpaces(Columns(X, n_classes), *signed, np.ones(n * n_classes), rounds, n, unit)
 
 
+def _class_weights(run: Any) -> Vector:
+    """Return the weight of each class; 1 unless they are given by class."""
+    weight = getattr(run, "class_weight", None)
+    given = weight if isinstance(weight, Mapping) else {}
+    return np.array([float(given.get(label, 1.0)) for label in run.classes_.tolist()])
+
+
 def weigh_classes(run: Any, case: Case, row: Row, y: Any) -> Case:
-    """Apply class weights, which multiply C, in units of the smallest weight, which bounds the gain of a mistake."""
+    """Apply class weights, which multiply C, in units of the smallest weight, which bounds the gain of a mistake.
+
+    `_classes` applies them to the margins.
+    """
     weight = getattr(run, "class_weight", None)
     if weight is None:
         return case
@@ -173,7 +187,7 @@ def weigh_classes(run: Any, case: Case, row: Row, y: Any) -> Case:
             "from call to call, and other steps, and class_weight and cost together, have no bound that weights of C "
             "would enter"
         )
-    of_class = np.array([float(weight.get(label, 1.0)) for label in run.classes_.tolist()])
+    of_class = _class_weights(run)
     least = float(of_class[of_class > 0].min(initial=np.inf))
     problem: Any = case.problem
     share = problem.share * (of_class[_codes(run, y)] / least)[problem.round]

@@ -26,7 +26,7 @@ cdef class Task:
 
 cdef class Classes(Task):
     cdef readonly object margin
-    cdef readonly bint eager
+    cdef readonly bint eager, weighted
     cdef object owner
     cdef double* margins
     cdef Py_ssize_t last
@@ -37,13 +37,17 @@ cdef class Classes(Task):
         """Return the margin of a class."""
         return self.margins[min(right, self.last)]
 
+    cdef inline double weigh(self, const Round* r, double loss, double asked) noexcept nogil:
+        """Return by how much a step must reduce a loss from the required margin, for the weight of the example."""
+        return loss + (r.weight - 1) * min(loss, asked) if self.weighted else loss
+
 
 cdef class Binary(Classes):
     cdef inline void require(self, Round* r) noexcept nogil:
-        cdef double y = r.y[0], margin = y * r.s[0], loss = self.asked(y > 0) - margin
+        cdef double y = r.y[0], margin = y * r.s[0], asked = self.asked(y > 0), loss = asked - margin
         r.mistake = not margin > 0
         if loss > 0 or self.eager:
-            demand_of_one(r, y > 0, loss, r.mistake)
+            demand_of_one(r, y > 0, self.weigh(r, loss, asked), r.mistake)
             suffer(r, max(loss, 0))
 
 

@@ -92,7 +92,12 @@ cdef class Task:
 
 
 cdef class Classes(Task):
-    """Base of classification tasks with a margin: one number for all classes, or one per class."""
+    """Base of classification tasks with a margin: one number for all classes, or one per class.
+
+    With `weighted`, the weight k of an example acts on its half-space, too, because where C limits no step a factor on
+    C has no effect: with the margin m and the loss l > 0, the step aims at the margin m + (k - 1) min(l, m). A mistake
+    is thus moved to the margin k m, as by a cost of k^2 ([JMLR] sec. 8), and without loss nothing moves.
+    """
 
     cdef ask(self, margin):
         """Set the margin; an array is copied."""
@@ -114,13 +119,14 @@ cdef class Binary(Classes):
     With `eager`, the half-space is emitted even if it is satisfied, for steps that require more.
     """
 
-    def __init__(self, margin=1.0, bint eager=False):
+    def __init__(self, margin=1.0, bint eager=False, bint weighted=False):
         self.kind = BINARY if type(self) is Binary else OTHER
         self.ask(margin)
         self.eager = eager
+        self.weighted = weighted
 
     def __reduce__(self):
-        return type(self), (self.margin, self.eager)
+        return type(self), (self.margin, self.eager, self.weighted)
 
     cdef void constrain(self, Round* r) noexcept nogil:
         self.require(r)
@@ -219,13 +225,14 @@ cdef class Multiclass(Classes):
 
     cdef readonly bint every
 
-    def __init__(self, margin=1.0, bint every=False, bint eager=False):
+    def __init__(self, margin=1.0, bint every=False, bint eager=False, bint weighted=False):
         self.ask(margin)
         self.every = every
         self.eager = eager
+        self.weighted = weighted
 
     def __reduce__(self):
-        return type(self), (self.margin, self.every, self.eager)
+        return type(self), (self.margin, self.every, self.eager, self.weighted)
 
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef const double* s = r.s
@@ -240,11 +247,12 @@ cdef class Multiclass(Classes):
             return
         suffer(r, max(loss, 0))
         if not self.every:
-            demand(r, right, rival, loss, r.mistake)
+            demand(r, right, rival, self.weigh(r, loss, asked), r.mistake)
             return
         for c in range(r.n_scores):
             if c != right:
-                demand(r, right, c, asked - (s[right] - s[c]), not s[right] > s[c])
+                loss = asked - (s[right] - s[c])
+                demand(r, right, c, self.weigh(r, loss, asked) if loss > 0 else loss, not s[right] > s[c])
 
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
         votes[first_best(s, n)] += weight
@@ -260,11 +268,12 @@ cdef class OneVsRest(Multiclass):
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef const double* s = r.s
         cdef Py_ssize_t c, right = <Py_ssize_t>r.y[0]
-        cdef double asked = self.asked(right), margin
+        cdef double asked = self.asked(right), margin, loss
         for c in range(r.n_scores):
             margin = s[c] if c == right else -s[c]
             if margin < asked or self.eager:
-                demand(r, c if c == right else -1, -1 if c == right else c, asked - margin, not margin > 0)
+                loss = self.weigh(r, asked - margin, asked)
+                demand(r, c if c == right else -1, -1 if c == right else c, loss, not margin > 0)
                 suffer(r, max(asked - margin, 0))
             if c != right and not s[right] > s[c]:
                 r.mistake = True
@@ -282,14 +291,14 @@ cdef class CostSensitive(Multiclass):
     cdef readonly bint max_loss
     cdef double* rho
 
-    def __init__(self, cost, bint max_loss):
-        super().__init__()
+    def __init__(self, cost, bint max_loss, bint weighted=False):
+        super().__init__(weighted=weighted)
         self.cost = square(cost)
         self.max_loss = max_loss
         self.rho = <double*>address(self.cost, "d", self.cost.size)
 
     def __reduce__(self):
-        return type(self), (self.cost, self.max_loss)
+        return type(self), (self.cost, self.max_loss, self.weighted)
 
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef double[2] two
@@ -315,7 +324,7 @@ cdef class CostSensitive(Multiclass):
         r.cost = rho[predicted]
         cdef double loss = s[q] - s[right] + sqrt(rho[q])
         if q != right and loss > 0:
-            demand(r, right, q, loss, r.mistake)
+            demand(r, right, q, self.weigh(r, loss, sqrt(rho[q])), r.mistake)
             suffer(r, loss)
 
     def decode(self, scores):
