@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from onmargin.estimators.dual_ascent import DualAscentRegressor as DualAscentRegressor
     from onmargin.estimators.gradient import ExponentiatedGradientRegressor as ExponentiatedGradientRegressor
     from onmargin.estimators.gradient import GradientDescentRegressor as GradientDescentRegressor
+    from onmargin.estimators.gradient import OnlineLogisticClassifier as OnlineLogisticClassifier
     from onmargin.estimators.label_ranker import LabelRanker as LabelRanker
     from onmargin.estimators.ordinal import OrdinalRegressor as OrdinalRegressor
     from onmargin.estimators.perceptrons import Perceptron as Perceptron
@@ -88,6 +89,7 @@ _HOME = {
     "Winnow": "onmargin.estimators.perceptrons",
     "QuasiAdditiveClassifier": "onmargin.estimators.quasi_additive",
     "PassiveAggressiveRegressor": "onmargin.estimators.regressor",
+    "OnlineLogisticClassifier": "onmargin.estimators.gradient",
     "OnlineRidgeRegressor": "onmargin.estimators.ridge",
     "AROWClassifier": "onmargin.estimators.second_order",
     "AROWRegressor": "onmargin.estimators.second_order",

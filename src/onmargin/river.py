@@ -13,7 +13,7 @@ from onmargin.features.records import RecordFeatures, reading
 from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
 from onmargin.models.described import described
 from onmargin.models.dual_ascent import DualAscentOptions, DualAscentRegressorOptions
-from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions
+from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions, OnlineLogisticOptions
 from onmargin.models.label_ranking import LabelRankerOptions
 from onmargin.models.ordinal import OrdinalRegressorOptions
 from onmargin.models.passive_aggressive import ClassifierOptions, RegressorOptions
@@ -47,6 +47,7 @@ __all__ = [
     "GradientDescentRegressor",
     "LabelRanker",
     "NHERDClassifier",
+    "OnlineLogisticClassifier",
     "OnlineRidgeRegressor",
     "OrdinalRegressor",
     "PNormPerceptron",
@@ -195,7 +196,7 @@ class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
         """
         import pandas as pd
 
-        return pd.DataFrame([self.predict_proba_one(x) for x in records_of(X)], index=X.index)
+        return pd.DataFrame(self.model.predict_proba_many(X), index=X.index)
 
 
 class Regressor(_Supervised, base.MiniBatchRegressor):  # type: ignore[misc]
@@ -665,6 +666,26 @@ class ExponentiatedGradientRegressor(Regressor, ExponentiatedGradientOptions):
     """
 
     learner = stream.ExponentiatedGradientRegressor
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineLogisticClassifier(Classifier, OnlineLogisticOptions):
+    """Online logistic regression: gradient descent on the log loss, binary and multiclass.
+
+    Use it if the probabilities matter more than the number of mistakes. Unlike
+    ``river.linear_model.LogisticRegression``, it learns any number of classes.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import OnlineLogisticClassifier
+    >>> model = preprocessing.StandardScaler() | OnlineLogisticClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 89.67%
+    """
+
+    learner = stream.OnlineLogisticClassifier
 
 
 @described

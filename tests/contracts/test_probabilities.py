@@ -48,6 +48,7 @@ def test_interfaces_agree(name, n_classes):
     one = records.predict_proba_one(X[200])
     assert list(one) == model.classes_.tolist()
     assert list(one.values()) == p[0].tolist()
+    assert records.predict_proba_many(X[200:203]) == [records.predict_proba_one(x) for x in X[200:203]]
     if name not in SIZED:
         streamed = getattr(river_face, name)()
         for x, label in zip(X[:100], y[:100], strict=True):

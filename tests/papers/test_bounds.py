@@ -129,6 +129,7 @@ REFUSED = {
     "mean_loss": ((1.0, 10, 1.0, 0.0), {"max_curvature": 2.0}, "at most 1"),
     "gradient_descent_loss": ((1.0, 1.0, 1.0, 0.0), {}, "rate"),
     "exponentiated_gradient_loss": ((3.0, 1.0, 1.0, 0.0), {}, "rate"),
+    "logistic_loss": ((4.0, 1.0, 1.0, 0.0), {}, "rate < 4"),
     "winnow_half_mistakes": ((0.8, 0.1, 1.0, 1.0, 0.0), {}, "rate"),
     "winnow_half_mistakes_by_misses": ((0.1, 1.5, 1.0, 0), {}, "at most 1"),
     "ball_squared_distance": ((1.0, 3.0, 2.0), {}, "max_radius"),

@@ -58,6 +58,7 @@ ESTIMATORS = {
     "ExponentiatedGradientRegressor": "numbers",
     "GradientDescentRegressor": "numbers",
     "NHERDClassifier": "classes",
+    "OnlineLogisticClassifier": "classes",
     "OnlineRidgeRegressor": "numbers",
     "OrdinalRegressor": "classes",
     "PNormPerceptron": "classes",

@@ -169,7 +169,10 @@ def test_models_of_several_c_equal_their_twins(task, columns, container, combine
     model.partial_fit(CONTAINERS[container](stream.X), y, **stream.classes, sample_weight=weight)
     X = reference.with_intercept(stream.X)
     asked, options = TASKS[task][1], {"columns": columns, "weight": weight}
-    runs = [reference.play(X, stream.y, asked, reference.pa1(C), **options) for C in grid]
+    targets = stream.y
+    if weighted:
+        asked, targets = reference.with_weights(asked), list(zip(stream.y.tolist(), weight.tolist(), strict=True))
+    runs = [reference.play(X, targets, asked, reference.pa1(C), **options) for C in grid]
     scaling, hedge = model.intercept_scaling_, combine == "hedge"
     assert_together(model.grid_, model, runs, stream.y, hedge=hedge, scaling=scaling, weight=weight)
 

@@ -77,6 +77,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"geometry": "entropic", "C": 0.2, "n_features": 2**5},
         {"geometry": "pnorm", "step": "fixed", "n_features": 2**5},
     ],
+    "OnlineLogisticClassifier": [{"geometry": "euclidean", "rate": 0.1}, {"class_weight": "balanced", "average": True}],
     "OnlineRidgeRegressor": [{"forecast": True, "forgetting": 0.02}, {"fit_intercept": False, "alpha": 0.1}],
     "Winnow": [{"balanced": True, "rate": 0.3, "n_features": 2**5}],
     "AutoClassifier": [{"combine": "leader", "dtype": "float32"}],

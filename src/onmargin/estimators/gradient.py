@@ -1,13 +1,14 @@
-"""Gradient descent and exponentiated gradient: regression with a constant rate."""
+"""Gradient descent and exponentiated gradient: regression, and classification with the logistic loss."""
 
 from dataclasses import dataclass
 
-from sklearn.base import RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from onmargin.estimators._fit_from_zero import FitFromZero
+from onmargin.estimators._linear_classifier import LinearClassifier
 from onmargin.estimators._linear_regressor import LinearRegressor
 from onmargin.models.described import described
-from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions, Rate
+from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions, OnlineLogisticOptions, Rate
 
 
 @described
@@ -103,4 +104,58 @@ class ExponentiatedGradientRegressor(RegressorMixin, FitFromZero, Rate, LinearRe
     ...     print(f"{kind().partial_fit(X, y).totals_.squared_loss:.1f}")
     10.0
     2.7
+    """
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineLogisticClassifier(ClassifierMixin, Rate, LinearClassifier, OnlineLogisticOptions):  # type: ignore[misc]
+    r"""Online logistic regression: gradient descent on the log loss, binary and multiclass.
+
+    Each round moves the weights along the gradient of :math:`-\ln p_y`, with p the softmax of the scores; with two
+    classes, of the logistic loss :math:`\ln(1 + e^{-y\, w \cdot x})`. No example is passive: all of them move the
+    weights, the more the less probable their label was.
+
+    Use it if the probabilities matter more than the number of mistakes, or as a baseline for
+    :class:`PassiveAggressiveClassifier`, which has no rate to choose. For a fixed data set,
+    :class:`sklearn.linear_model.LogisticRegression` finds the best weights.
+
+    Attributes
+    ----------
+    rate_ : float
+        The learning rate in use.
+    intercept_scaling_ : float
+        Value of the intercept coordinate in use.
+    totals_ : Totals
+        Rounds, mistakes, updates, sums of log losses and of their squares so far. The dual value has no meaning here.
+
+    See Also
+    --------
+    PassiveAggressiveClassifier : Moves only if a margin is violated, as far as needed.
+    GradientDescentRegressor : Gradient descent on the squared loss.
+
+    Notes
+    -----
+    [PD] sec. 7 and [ADAGRAD]. With ``geometry="euclidean"``, the sum of the losses is at most :math:`(L(u) + \|u\|^2 /
+    (2\eta)) / (1 - \eta R^2 / 4)` for any weights u with the sum L(u), where :math:`R^2` is the largest squared norm of
+    a row (twice that for more than two classes), because the squared slope of the logistic loss is at most half the
+    loss (:func:`~onmargin.theory.logistic_loss`). Example and class weights multiply the rate.
+
+    References
+    ----------
+    [PD] S. Shalev-Shwartz, Y. Singer, *A Primal-Dual Perspective of Online Learning Algorithms*, Machine Learning
+    69:115-142, 2007.
+
+    [ADAGRAD] J. Duchi, E. Hazan, Y. Singer, *Adaptive Subgradient Methods for Online Learning and Stochastic
+    Optimization*, JMLR 12:2121-2159, 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from onmargin import OnlineLogisticClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = OnlineLogisticClassifier().partial_fit(scale(X), y)
+    >>> model.totals_.mistakes
+    26
     """

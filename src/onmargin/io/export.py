@@ -17,6 +17,7 @@ CLASSIFIERS = {
     "PassiveAggressiveClassifier",
     "Perceptron",
     "QuasiAdditiveClassifier",
+    "OnlineLogisticClassifier",
     "SCWClassifier",
     "Winnow",
 }

@@ -1,6 +1,6 @@
-"""Gradient descent and exponentiated gradient: regression with a constant rate ([SLIDES])."""
+"""Gradient descent and exponentiated gradient: regression ([SLIDES]), and classification with the logistic loss."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.geometries.diagonal import GradientAdaptive
+from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.steps.step import Proportional
-from onmargin._core.tasks.task import Regression
+from onmargin._core.tasks.task import Multiclass, Regression, Softmax
+from onmargin.models import options as shared
+from onmargin.models.linear import weights
 from onmargin.models.links import link
 from onmargin.models.options import option
-from onmargin.models.plan import Plan
-from onmargin.models.rules import FLAG, NONE, Number
+from onmargin.models.plan import ClassRules, Plan
+from onmargin.models.rules import FLAG, NONE, Number, Word
 
 
 def rate() -> Any:
@@ -77,10 +81,51 @@ class ExponentiatedGradientOptions:
         return _descent(self.rate, spread, link("entropic", balanced=self.balanced), fixed={"balanced": self.balanced})
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineLogisticOptions:
+    r"""Options of online logistic regression, shared by all interfaces.
+
+    Parameters
+    ----------
+    rate : float or None, default=None
+        Learning rate :math:`\eta`, above 0. If None, 0.3 with ``geometry="adaptive"``, and otherwise :math:`1 / X^2`,
+        where X is the largest norm of the rows in the first call; for records that are learned one at a time, X is the
+        norm of the first one.
+    geometry : {"adaptive", "euclidean"}, default="adaptive"
+        "adaptive" is AdaGrad: each weight has its own rate, which decreases with the gradients that it received, so
+        that rare features move further. "euclidean" is plain gradient descent with a constant rate, which has a loss
+        bound and follows drift.
+    """
+
+    rate: float | None = rate()
+    geometry: str = option("adaptive", Word("adaptive", "euclidean"))
+    fit_intercept: bool = shared.fit_intercept()
+    intercept_scaling: float | str = shared.intercept_scaling()
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight("the rate")
+    average: bool | int = shared.average()
+
+    def plan(self) -> Plan:
+        """Return the learning plan of these options."""
+        adaptive = self.geometry == "adaptive"
+        rate = 0.3 if adaptive and self.rate is None else self.rate
+        return Plan(
+            task=lambda labels: Softmax(0.0) if len(labels) >= 2 else Multiclass(),
+            step=_of_rate(rate, lambda X: 2 * _largest_norm(X)),
+            weights=weights(self, GradientAdaptive if adaptive else Euclidean),
+            classes=ClassRules(calibrated=True),
+            fixed={"geometry": self.geometry},
+        )
+
+
+def _of_rate(rate: float | None, proven: Callable[[Any], float]) -> Proportional | Callable[[Any], Proportional]:
+    """Return the step of a rate, or if it is None, what makes the step of the rate that is proved for some rows."""
+    return (lambda X: Proportional(_quietly(proven, X))) if rate is None else Proportional(float(rate))
+
+
 def _descent(rate: float | None, proven: Callable[[Any], float], weights: dict[str, Any], **rest: Any) -> Plan:
     return Plan(
         task=lambda labels: Regression(0.0),
-        step=(lambda X: Proportional(_quietly(proven, X))) if rate is None else Proportional(float(rate)),
+        step=_of_rate(rate, proven),
         **weights | rest,
     )
 

@@ -199,9 +199,7 @@ def _class_task(options: ClassifierOptions, labels: Sequence[Any], margin: float
         return CostSensitive(check_cost(options.cost, labels), options.cost_update == "max_loss", weighted)
     margin = 1 / options.C if options.update == "mira" else margin  # type: ignore[operator,assignment]
     margins = class_margins(options.class_margin, list(labels), margin)
-    return class_task(
-        len(labels), update=options.update, strategy=options.strategy, margin=margins, weighted=weighted
-    )
+    return class_task(len(labels), update=options.update, strategy=options.strategy, margin=margins, weighted=weighted)
 
 
 def _first(C: Any) -> float:

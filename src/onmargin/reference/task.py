@@ -159,11 +159,11 @@ def label_ranking(*, calibrated: bool = False) -> Task:
     return task
 
 
-def softmax(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
+def softmax(scores: Vector, y: float, *, smallest: float = 1e-3) -> tuple[list[HalfSpace], bool]:
     """Log loss, y a column, or -1 or +1 with one column: the gradient of ``-ln p_y``, with p the softmax of the scores.
 
     Each column has its own half-space, whose `loss` is the gradient: ``1 - p_y`` up for the true column, ``p_c`` down
-    for the others. Gradients of at most 0.001 are skipped. `log_loss` is the loss of the round.
+    for the others. Gradients of at most `smallest` are skipped. `log_loss` is the loss of the round.
     """
     if len(scores) == 1:
         margin = float(y * scores[0])
@@ -175,7 +175,7 @@ def softmax(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
         p = np.exp(scores - np.logaddexp.reduce(scores))
         signs = np.where(np.arange(len(scores)) == right, 1.0, -1.0)
         halfspaces = [HalfSpace(row, abs(float(row.max() > 0) - p[c])) for c, row in enumerate(np.diag(signs))]
-    return [h for h in halfspaces if h.loss > 1e-3], margin <= 0
+    return [h for h in halfspaces if h.loss > smallest], margin <= 0
 
 
 def log_loss(scores: Vector, y: float) -> float:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from onmargin.stream.dual_ascent import DualAscentRegressor as DualAscentRegressor
     from onmargin.stream.gradient import ExponentiatedGradientRegressor as ExponentiatedGradientRegressor
     from onmargin.stream.gradient import GradientDescentRegressor as GradientDescentRegressor
+    from onmargin.stream.gradient import OnlineLogisticClassifier as OnlineLogisticClassifier
     from onmargin.stream.label_ranker import LabelRanker as LabelRanker
     from onmargin.stream.ordinal import OrdinalRegressor as OrdinalRegressor
     from onmargin.stream.perceptrons import Perceptron as Perceptron
@@ -49,6 +50,7 @@ _HOME = {
     "Winnow": "onmargin.stream.perceptrons",
     "QuasiAdditiveClassifier": "onmargin.stream.quasi_additive",
     "PassiveAggressiveRegressor": "onmargin.stream.regressor",
+    "OnlineLogisticClassifier": "onmargin.stream.gradient",
     "OnlineRidgeRegressor": "onmargin.stream.ridge",
     "AROWClassifier": "onmargin.stream.second_order",
     "AROWRegressor": "onmargin.stream.second_order",

@@ -1,6 +1,6 @@
 """Base class of stream classifiers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -197,6 +197,21 @@ class LinearClassifier(Classes, StreamLearner):
             if len(self.classes_) < 2:
                 return dict.fromkeys(self.classes_, 1.0)
             return dict(zip(self.classes_, loop.probabilities(x), strict=True))
+
+    def predict_proba_many(self, X: Iterable[Any]) -> list[dict[Label, float]]:
+        """Return the probabilities of several examples; the same as calling `predict_proba_one` for each.
+
+        Parameters
+        ----------
+        X : iterable, data frame, or matrix of shape (n_samples, n_features)
+            Examples, as for `learn_many`.
+
+        Returns
+        -------
+        probabilities : list of dict
+            One dict per example.
+        """
+        return [self.predict_proba_one(x) for x in self._each(X)]
 
     @property
     def reliability_(self) -> Reliability:

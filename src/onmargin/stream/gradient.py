@@ -1,9 +1,10 @@
-"""Gradient descent and exponentiated gradient for streams."""
+"""Gradient descent, exponentiated gradient and logistic regression for streams."""
 
 from dataclasses import dataclass
 
 from onmargin.models.described import described
-from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions, Rate
+from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions, OnlineLogisticOptions, Rate
+from onmargin.stream._linear_classifier import LinearClassifier
 from onmargin.stream._linear_regressor import LinearRegressor
 
 
@@ -74,4 +75,39 @@ class ExponentiatedGradientRegressor(Rate, LinearRegressor, ExponentiatedGradien
     ...     model = model.learn_one({"wind": day % 5, "sun": day % 3}, 0.5 * (day % 5) + 0.5 * (day % 3))
     >>> round(model.predict_one({"wind": 4, "sun": 2}), 1)
     3.0
+    """
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineLogisticClassifier(Rate, LinearClassifier, OnlineLogisticOptions):
+    """Online logistic regression for streams: gradient descent on the log loss.
+
+    Use it if the probabilities matter more than the number of mistakes, or as a baseline. For matrices,
+    :class:`onmargin.OnlineLogisticClassifier` is faster and has `fit`.
+
+    Attributes
+    ----------
+    rate_ : float
+        The learning rate in use.
+    totals_ : Totals
+        Rounds, mistakes, updates and sums of log losses so far.
+
+    See Also
+    --------
+    onmargin.OnlineLogisticClassifier : The estimator for matrices.
+
+    Notes
+    -----
+    [PD] sec. 7 and [ADAGRAD]. The weights are bit for bit those of :class:`onmargin.OnlineLogisticClassifier` trained
+    on the same examples as a CSR matrix, row by row.
+
+    Examples
+    --------
+    >>> from onmargin import stream
+    >>> model = stream.OnlineLogisticClassifier()
+    >>> for text, label in [("cheap pills", "spam"), ("lunch at noon", "ham"), ("cheap flights", "spam")]:
+    ...     model = model.learn_one(text, label)
+    >>> model.predict_one("cheap lunch pills")
+    'spam'
     """

@@ -6,6 +6,7 @@ from onmargin._lazy import lazy_names
 from onmargin.theory.gradients import (
     exponentiated_gradient_loss,
     gradient_descent_loss,
+    logistic_loss,
     perceptron_margin2_mistakes,
     winnow_half_mistakes,
     winnow_half_mistakes_by_misses,
@@ -84,6 +85,7 @@ __all__ = [
     "fixed_mistakes",
     "floor",
     "gradient_descent_loss",
+    "logistic_loss",
     "mean_loss",
     "mitigating",
     "mitigating_inverse",

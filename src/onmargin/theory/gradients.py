@@ -1,4 +1,4 @@
-r"""Bounds for gradient descent and exponentiated gradient, Perceptron and Winnow ([SLIDES], corrected)."""
+r"""Bounds for gradient descent, exponentiated gradient, Perceptron and Winnow ([SLIDES], corrected)."""
 
 from onmargin.theory._arguments import checked, condition
 
@@ -40,6 +40,43 @@ def gradient_descent_loss(
         2 * rate * max_squared_norm <= 1 + 1e-9, "rate <= 1 / (2 |x|²)", f"{rate=:g}, |x|² = {max_squared_norm:g}"
     )
     return 2 * competitor_squared_loss + competitor_squared_norm / rate
+
+
+@checked("rate")
+def logistic_loss(
+    rate: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float
+) -> float:
+    r"""Bound the sum of log losses of gradient descent: :math:`(L(u) + \|u\|^2/(2\eta)) / (1 - \eta R^2/4)`.
+
+    Parameters
+    ----------
+    rate : float
+        :math:`\eta`, the constant learning rate, below :math:`4/R^2`.
+    max_squared_norm : float
+        R², the largest squared norm of a row; with more than two classes, twice that.
+    competitor_squared_norm : float
+        ‖u‖².
+    competitor_loss : float
+        L(u), the sum of the log losses of u.
+
+    Returns
+    -------
+    bound : float
+        The largest possible sum of log losses.
+
+    Notes
+    -----
+    [PD] sec. 7. Gradient descent has a regret of at most :math:`\|u\|^2/(2\eta) + \tfrac\eta2\sum_t\|g_t\|^2`, and the
+    squared gradient of the log loss is at most :math:`R^2/2` times the loss.
+
+    Examples
+    --------
+    >>> from onmargin.theory import logistic_loss
+    >>> logistic_loss(1.0, max_squared_norm=1.0, competitor_squared_norm=4.0, competitor_loss=1.0)
+    4.0
+    """
+    condition(rate * max_squared_norm < 4, "rate < 4 / R²", f"{rate=:g}, R² = {max_squared_norm:g}")
+    return (competitor_loss + competitor_squared_norm / (2 * rate)) / (1 - rate * max_squared_norm / 4)
 
 
 @checked("rate")

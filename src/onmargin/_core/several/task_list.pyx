@@ -10,7 +10,6 @@ from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport address
 from onmargin._core.several.hedge cimport Hedge
 from onmargin._core.several.votes cimport LOSS, SQUARED_LOSS, Votes, votes_for, votes_padded
-from onmargin._core.tasks.task cimport SMALLEST_GRADIENT
 from onmargin._core.tasks.task import Binary, Indicators, Softmax
 
 cdef const Votes* kernels = votes_for()
@@ -93,19 +92,21 @@ cdef class TwoClasses(TaskList):
     cdef Py_ssize_t logistic  # the number of the former
     cdef Py_ssize_t n_smooth  # the number of both
     cdef uint8_t* falls       # whether the score of each model must fall
+    cdef bint weighted        # whether the weight of an example acts on the half-spaces (Classes.weigh)
 
     def __init__(self, tasks):
         self.n = len(tasks)
         cdef Py_ssize_t padded = votes_padded(self.n)
         logistic = [m for m, task in enumerate(tasks) if type(task) is Softmax]
         squared = [m for m, task in enumerate(tasks) if type(task) is Indicators]
+        self.weighted = _weighted(tasks[0])
         self.logistic, self.n_smooth = len(logistic), len(logistic) + len(squared)
         self.owners = np.zeros((4, padded)), np.array([*logistic, *squared], dtype=np.intp), np.zeros(padded, np.uint8)
         for m, task in enumerate(tasks):
             if type(task) is Binary:
                 self.owners[0][:2, m] = task.margin
                 self.owners[0][3, m] = -np.inf if task.eager else 0
-        self.owners[0][3, logistic] = SMALLEST_GRADIENT
+        self.owners[0][3, logistic] = [tasks[m].smallest for m in logistic]
         self.owners[0][3, squared] = -np.inf
         self.asked = <double*>address(self.owners[0], "d", 4 * padded, writable=True)
         self.slack, self.floor = self.asked + 2 * padded, self.asked + 3 * padded
@@ -128,6 +129,8 @@ cdef class TwoClasses(TaskList):
         kernels.margins(s, y, self.asked + (0 if falls else padded), padded, self.slack, votes.now)
         memset(self.falls, falls, self.n)
         self.smooth_losses(s, y, votes.now, padded)
+        if self.weighted and r.weight != 1:
+            self.weigh(r.weight, self.asked + (0 if falls else padded))
         for m in range(self.n):
             if votes.sleep.awake[m] == 0:
                 continue
@@ -137,6 +140,12 @@ cdef class TwoClasses(TaskList):
             h.loss, h.part, h.model, h.mistaken = self.slack[m], 0, <uint16_t>m, votes.now[m] > 0
             n += self.slack[m] > self.floor[m]
         r.n_halfspaces = n
+
+    cdef void weigh(self, double weight, const double* asked) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            if self.slack[m] > 0:
+                self.slack[m] += (weight - 1) * min(self.slack[m], asked[m])
 
     cdef void smooth_losses(self, const double* s, double y, double* now, Py_ssize_t padded) noexcept nogil:
         """Set the losses of models with logistic and with squared losses."""
@@ -155,7 +164,12 @@ cdef class TwoClasses(TaskList):
             now[LOSS * padded + m], now[SQUARED_LOSS * padded + m] = loss, loss * loss
 
 
+def _weighted(task):
+    return type(task) is Binary and task.weighted
+
+
 def list_tasks(tasks, Py_ssize_t width):
     """Return the list of the tasks of several models, each with `width` scores."""
     together = width == 1 and {type(task) for task in tasks} <= {Binary, Softmax, Indicators}
+    together = together and len(set(map(_weighted, tasks))) == 1
     return (TwoClasses if together else TaskList)(tasks)

@@ -5,10 +5,6 @@ from libc.stdint cimport uint8_t
 
 from onmargin._core.round cimport Evidence, Round, demand_of_one, suffer
 
-# A class with a smaller probability is not moved: that would cost as much as moving a probable one.
-cdef double SMALLEST_GRADIENT
-
-
 # Tasks of one score, which the round calls directly.
 cdef enum Kind:
     OTHER, BINARY, REGRESSION

@@ -352,15 +352,21 @@ cdef class Structured(Task):
         return scores[:, 0]
 
 
-SMALLEST_GRADIENT = 1e-3
-
-
 cdef class Softmax(Task):
     """Logistic regression: y a column, or -1 and +1 with one column, loss -ln p_y with p the softmax of the scores.
 
     One half-space per column that the gradient moves, with the slope as its `loss`: 1 - p_y up, p_c down. A step along
-    each by a rate times that is gradient descent.
+    each by a rate times that is gradient descent. Columns whose slope is at most `smallest` do not move: that would
+    cost as much as moving those of probable classes.
     """
+
+    cdef readonly double smallest
+
+    def __init__(self, double smallest=1e-3):
+        self.smallest = smallest
+
+    def __reduce__(self):
+        return type(self), (self.smallest,)
 
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef const double* s = r.s
@@ -370,7 +376,7 @@ cdef class Softmax(Task):
             margin = r.y[0] * s[0]
             r.mistake = not margin > 0
             p = 1 / (1 + exp(margin)) if margin > -700 else 1  # probability of the wrong class
-            if p > SMALLEST_GRADIENT:
+            if p > self.smallest:
                 demand_of_one(r, r.y[0] > 0, p, r.mistake)
             suffer(r, log1p(exp(-margin)) if margin > 0 else log1p(exp(margin)) - margin)
             return
@@ -382,9 +388,9 @@ cdef class Softmax(Task):
             total += exp(s[c] - top)
         for c in range(n):
             p = exp(s[c] - top) / total
-            if c == right and 1 - p > SMALLEST_GRADIENT:
+            if c == right and 1 - p > self.smallest:
                 demand(r, c, -1, 1 - p, r.mistake)
-            elif c != right and p > SMALLEST_GRADIENT:
+            elif c != right and p > self.smallest:
                 demand(r, -1, c, p, r.mistake)
         suffer(r, log(total) + top - s[right])
 
