@@ -46,6 +46,7 @@ SIMPLEX_TWINS = {
     "simperc": (reference.fixed, reference.even_mistakes),
     "conproj": (reference.optimal, reference.even_mistakes),
     "simproj": (reference.optimal, reference.even),
+    "simopt": reference.separable,
 }
 
 

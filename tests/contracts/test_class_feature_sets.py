@@ -192,6 +192,7 @@ def test_precision_of_the_ranking_is_the_score_of_sets():
     ("model", "Y", "message"),
     [
         (ClassFeatureClassifier(cost=COST), SETS, "one label per example"),
+        (ClassFeatureClassifier(geometry="entropic", update="simopt"), SETS, "needs one label per example"),
         (ClassFeatureClassifier(cost=COST[:3, :3]), ONE, r"cost must have shape \(5, 5\)"),
         (ClassFeatureClassifier(cost=COST, update="exact"), ONE, "cost needs update='max'"),
         (ClassFeatureClassifier(cost=COST, margin=2.0), ONE, "margin"),

@@ -186,14 +186,13 @@ def test_margins_by_default():
             assert make(geometry=geometry, margin=0.4).partial_fit(rows, **labels).totals_.loss == pytest.approx(0.4)
 
 
-ACCEPTED = "geometry='entropic' needs update='max', 'simperc', 'conproj' or 'simproj'"
+ACCEPTED = "geometry='entropic' needs update='max', 'simperc', 'conproj', 'simproj' or 'simopt'"
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize(
     ("model", "data", "message"),
     [
-        (blocks(update="simopt"), (X, Y), ACCEPTED),
         (blocks(update="conopt"), (X, Y), ACCEPTED),
         (blocks(update="exact", C=inf, average=True), (X, Y), "update='exact' needs a finite C"),
         (blocks(update="exact", average=True), (X, Y), f"needs average=False, {ACCEPTED[26:]}"),
@@ -201,7 +200,7 @@ ACCEPTED = "geometry='entropic' needs update='max', 'simperc', 'conproj' or 'sim
         (blocks(fit_intercept=True), (X, Y), "fit_intercept needs geometry='euclidean'"),
         (blocks(geometry="pnorm"), (X, Y), "geometry must be 'euclidean' or 'entropic'"),
         (blocks(margin=0.0), (X, Y), "margin must be a number greater than 0"),
-        (features(update="simopt"), (PHI, LABELS), ACCEPTED),
+        (features(update="conopt"), (PHI, LABELS), ACCEPTED),
         (features(loss="squared_hinge"), (PHI, LABELS), "geometry='entropic' needs loss='hinge'"),
         (features(average=True), (PHI, LABELS), "geometry='entropic' needs average=False"),
         (features(margin=-1.0), (PHI, LABELS), "margin must be a number greater than 0"),

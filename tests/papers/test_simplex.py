@@ -2,6 +2,7 @@
 
 from math import exp, inf, log
 
+import cvxpy
 import numpy as np
 import pytest
 from hypothesis import given
@@ -81,12 +82,35 @@ def test_few_sets_are_imperfect(data, trials, update, C, margin):
 
 
 @given(
-    st.data(), blocks(most_sets=3), st.sampled_from(["max", "simperc", "conproj", "simproj"]), aggressiveness, margins
+    st.data(),
+    blocks(most_sets=3),
+    st.sampled_from(["max", "simperc", "conproj", "simproj", "simopt"]),
+    aggressiveness,
+    margins,
 )
 def test_dual_value_is_below_every_primal(data, trials, update, C, margin):
     u = data.draw(points(trials[0].shape[1]))
     totals = learned(trials, update=update, C=C, margin=margin).totals_
     assert totals.dual_value <= (divergence(u) + C * losses(u, trials, margin)) * SLACK + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_simopt_solves_the_dual_without_its_cross_terms(seed):
+    """A convex solver finds no better steps of sum at most C; half of the blocks have entries of -1, 0 and 1."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(5, 4))
+    X = np.sign(X) * (abs(X) > 0.5) if seed % 2 else X
+    y, C, margin = random.choice([-1.0, 1.0], 5), float(random.choice([0.1, 1.0, 4.0])), 0.3
+    Z, w = X * y[:, None], np.full(4, 1 / 4)
+    violated = (margin - Z @ w > 0) & (np.ptp(Z, axis=1) > 0)
+    a = cvxpy.Variable(5, nonneg=True)
+    terms = [margin * a[j] - cvxpy.log_sum_exp(a[j] * Z[j] + np.log(w)) for j in np.flatnonzero(violated)]
+    problem = cvxpy.Problem(cvxpy.Maximize(sum(terms)), [cvxpy.sum(a) <= C, a[~violated] == 0])
+    problem.solve(solver=cvxpy.CLARABEL)
+    model = BlockClassifier(geometry="entropic", update="simopt", C=C, margin=margin)
+    model.partial_fit(X, y, np.zeros(5), classes=[-1, 1])
+    moved = w * np.exp(a.value @ Z)
+    np.testing.assert_allclose(model.coef_[0], moved / moved.sum(), atol=2e-5)
 
 
 def test_the_bound_as_printed_fails():

@@ -123,7 +123,7 @@ def test_trials_of_one_row_are_rounds(trials, update, C):
     rows, labels = X, np.sign(y)
     assume(np.abs(X).max() >= 0.1)
     model = BlockClassifier(geometry="entropic", update=update, C=C).partial_fit(rows, labels, classes=[-1, 1])
-    step = {"simperc": "fixed", "conproj": "optimal", "max": "optimal", "simproj": "optimal"}[update]
+    step = "fixed" if update == "simperc" else "optimal"
     single = QuasiAdditiveClassifier(geometry="entropic", balanced=False, C=C, step=step)
     if update != "conproj":  # which learns only from mistakes
         single.partial_fit(rows, labels, classes=[-1, 1])

@@ -58,6 +58,7 @@ TWINS = {
     "Regularized": "arow",
     "Residual": "ridge",
     "Separable": "simopt",
+    "SeparableLineSearch": "separable",
     "SeparablePairs": "simopt",
     "SeparableRowPairs": "simopt",
     "Sopopo": "sopopo",

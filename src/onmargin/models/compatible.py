@@ -67,8 +67,8 @@ PLAIN_WEIGHTS = Choice("geometry", "geometry='euclidean'", lambda value: value n
 # Updates that ignore `margin`: fixed steps on mistakes only, and MIRA, whose margin is 1 / C.
 WITHOUT_MARGIN = ("simperc", "perceptron", "mira")
 METRICS = ("adaptive", "normalized")
-# Updates of a trial on the simplex. SimOpt and the exact solution cannot be computed by projections.
-ON_SIMPLEX = ("max", "simperc", "conproj", "simproj")
+# Updates of a trial on the simplex. The exact solution and ConOpt are for plain weights.
+ON_SIMPLEX = ("max", "simperc", "conproj", "simproj", "simopt")
 
 # What a round receives. Options of the same name may have different values and requirements.
 ROWS, TRIALS, SEQUENCES, STRUCTURES = "rows", "trials", "sequences", "structures"

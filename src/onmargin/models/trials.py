@@ -71,8 +71,8 @@ class BlockOptions:
         that trial.
     geometry : {"euclidean", "entropic"}, default="euclidean"
         If "entropic", the weights are on the simplex (at least 0, summing to 1) and updates are multiplicative. Useful
-        where few of very many features matter. It supports the updates "max", "simperc", "conproj" and "simproj",
-        requires a finite C, and has no intercept and no averaging.
+        where few of very many features matter. It supports the updates "max", "simperc", "conproj", "simproj" and
+        "simopt", requires a finite C, and has no intercept and no averaging.
     """
 
     C: float = aggressiveness()
@@ -120,7 +120,8 @@ class ClassFeatureOptions:
     geometry : {"euclidean", "entropic"}, default="euclidean"
         If "entropic", the weights are on the simplex (at least 0, summing to 1) and updates are multiplicative. Useful
         where few of very many features matter, and none of them is evidence against a class. It supports the updates
-        "max", "simperc", "conproj" and "simproj", requires a finite C, and has no averaging.
+        "max", "simperc", "conproj", "simproj" and, with one label per example, "simopt", requires a finite C, and has
+        no averaging.
     cost : array-like of shape (n_classes, n_classes), dict, "absolute", "squared" or None, default=None
         ``cost[i, j]``, at least 0, is the cost of predicting class j when the right class is i, as for
         :class:`PassiveAggressiveClassifier`. The required margin is the square root of the cost, and ``totals_.cost``
@@ -162,6 +163,10 @@ def for_label_sets(plan: Plan, options: ClassFeatureOptions) -> Plan:
     """Return how options over features of classes learn from examples with any number of labels."""
     if options.cost is not None:
         raise ValueError("cost is what predicting one label for another costs: it needs one label per example")
+    if options.update == "simopt" and options.geometry == "entropic":
+        raise ValueError(
+            "update='simopt' with geometry='entropic' needs one label per example: set update='simproj' for label sets"
+        )
     margin = _margin(options)
     step = ROW_PAIRS[options.update](options.C, margin)
     if options.update == "max":

@@ -5,7 +5,16 @@ from typing import Any
 
 from onmargin._core.steps.pairs import EvenPairs, SeparablePairs, SopopoPairs
 from onmargin._core.steps.row_pairs import EvenRowPairs, JointRowPairs, LargestRowPair, SeparableRowPairs
-from onmargin._core.steps.simultaneous import Even, EvenLineSearch, Joint, Largest, LargestLineSearch, Separable, Sopopo
+from onmargin._core.steps.simultaneous import (
+    Even,
+    EvenLineSearch,
+    Joint,
+    Largest,
+    LargestLineSearch,
+    Separable,
+    SeparableLineSearch,
+    Sopopo,
+)
 from onmargin._core.steps.step import Projection, Step
 from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Task
 
@@ -31,12 +40,13 @@ RIVALS: Steps = {
 # Updates of the half-spaces of a trial over one vector of weights.
 TRIALS: Steps = {"max": Largest, **_SCHEMES, "exact": Joint}
 
-# The same for weights on the simplex. SimOpt and the exact solution cannot be computed by projections.
+# The same for weights on the simplex. The exact solution and ConOpt are for plain weights.
 SIMPLEX_TRIALS: Steps = {
     "max": LargestLineSearch,
     "simperc": _SCHEMES["simperc"],
     "conproj": lambda C: EvenLineSearch(C, mistaken=True),
     "simproj": lambda C: EvenLineSearch(C, mistaken=False),
+    "simopt": lambda C: SeparableLineSearch(C, mistaken=False),
 }
 
 # Updates of the pairs of a relevant and an irrelevant label.

@@ -121,6 +121,7 @@ from onmargin.reference.trials import (
     play_additive_trials,
     play_trials,
     priced,
+    separable,
 )
 from onmargin.reference.uniclass import Ball, linked_uniclass, simplex_uniclass, uniclass
 
@@ -218,6 +219,7 @@ __all__ = [
     "running_scale",
     "running_standardization",
     "scw",
+    "separable",
     "sequence_bound",
     "several",
     "simopt",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin.reference.additive import AdditiveStep, Link
+from onmargin.reference.additive import AdditiveStep, Link, optimal
 from onmargin.reference.rounds import Matrix, Run
 from onmargin.reference.simultaneous import onto_simplex
 from onmargin.reference.step import Step, Vector
@@ -60,6 +60,28 @@ def play_trials(
 
 # losses (all positive), mistaken half-spaces -> weights of the half-spaces, with a sum of at most 1
 Mixture = Callable[[Vector, NDArray[np.bool_]], Vector]
+# The step of each half-space by itself and their mixture, or all steps: link, theta, directions, half-spaces, C -> tau
+Scheme = tuple[AdditiveStep, Mixture] | Callable[[Link, Vector, Matrix, list[HalfSpace], float], Vector]
+
+
+def separable(link: Link, theta: Vector, Z: Matrix, halfspaces: list[HalfSpace], C: float) -> Vector:
+    """SimOpt on the simplex: maximize the sum of the duals along each half-space, for steps with a sum of at most C.
+
+    With the multiplier of that constraint, each step is that for a smaller loss.
+    """
+
+    def steps(level: float) -> Vector:
+        eased = [h._replace(loss=h.loss - level) for h in halfspaces]
+        own = [optimal(link, theta, z, h, C) if h.loss > 0 else 0.0 for z, h in zip(Z, eased, strict=True)]
+        return np.array(own)
+
+    low, high = 0.0, max(h.loss for h in halfspaces)
+    if steps(0.0).sum() <= C:
+        return steps(0.0)
+    for _ in range(100):
+        level = (low + high) / 2
+        low, high = (level, high) if steps(level).sum() > C else (low, level)
+    return steps(high)
 
 
 def largest(loss: Vector, mistaken: NDArray[np.bool_]) -> Vector:
@@ -81,14 +103,14 @@ def play_additive_trials(
     trials: Sequence[Matrix],
     targets: Sequence[Any],
     task: Callable[[Vector, Any], tuple[list[HalfSpace], bool]],
-    scheme: tuple[AdditiveStep, Mixture],
+    scheme: Scheme,
     link: Link,
     *,
     C: float = 1.0,
     weight: Vector | None = None,
 ) -> Run:
     """Learn trials with weights link(theta): the step of each half-space is multiplied by its weight in the mixture."""
-    step, mixture = scheme
+
     theta = np.zeros(trials[0].shape[1])
     run = Run(weights=theta, mean=theta)
     for X, target, scale in zip(trials, targets, np.ones(len(trials)) if weight is None else weight, strict=True):
@@ -104,9 +126,15 @@ def play_additive_trials(
         live = (loss > 0) & np.array([link.curvature(z) > 0 for z in Z])
         for part in range(n_parts):
             mine = np.flatnonzero(live & (parts == part))
-            if len(mine):
-                own = [step(link, theta, Z[j], halfspaces[j], C * scale / n_parts) for j in mine]
+            if not len(mine):
+                continue
+            its, most = [halfspaces[j] for j in mine], C * scale / n_parts
+            if isinstance(scheme, tuple):
+                step, mixture = scheme
+                own = [step(link, theta, z, h, most) for z, h in zip(Z[mine], its, strict=True)]
                 tau[mine] = mixture(loss[mine], mistaken[mine]) * own
+            else:
+                tau[mine] = scheme(link, theta, Z[mine], its, most)
         before = link.potential(theta)
         theta = theta + tau @ Z
         run.dual_value += tau @ loss - (link.potential(theta) - before - w @ (tau @ Z))

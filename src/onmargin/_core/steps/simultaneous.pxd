@@ -23,6 +23,12 @@ cdef class Even(Scheme):
     cdef readonly bint fixed
 
 
+cdef class SeparableLineSearch(Scheme):
+    cdef double steps(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C, double theta
+    ) noexcept nogil
+
+
 cdef struct Program:
     # max tau' loss - tau' G tau / 2 over tau >= 0, sum of tau in each part <= its share.
     HalfSpace* h            # tau and loss

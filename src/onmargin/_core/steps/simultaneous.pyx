@@ -267,6 +267,50 @@ cdef class EvenLineSearch(Scheme):
         return gain
 
 
+cdef class SeparableLineSearch(Scheme):
+    """max sum_j h_j(tau_j), tau >= 0, sum nu_j tau_j <= C, h_j the dual along half-space j alone ([SIMPROJ] sec. 5.4).
+
+    SimOpt.M. The h_j are concave, so that with the multiplier theta of the constraint, tau_j is the step for the loss
+    loss_j - theta nu_j; theta is 0, or found by bisection where the sum is C. For plain weights it is `Separable`.
+    Like SimOpt, it ignores cross terms and has no mistake bound.
+    """
+
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double low = 0, high = 0, theta, gain = 0
+        if self.steps(r, geometry, h, n, C, 0) > C:
+            for i in range(n):
+                if price_of(r, &h[i]) > 0:
+                    high = max(high, h[i].loss / price_of(r, &h[i]))
+            while high - low > 1e-14 * high:
+                theta = low + (high - low) / 2
+                if self.steps(r, geometry, h, n, C, theta) > C:
+                    low = theta
+                else:
+                    high = theta
+            self.steps(r, geometry, h, n, C, high)
+        for i in range(n):
+            gain += h[i].tau * h[i].loss
+        return gain
+
+    cdef double steps(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C, double theta
+    ) noexcept nogil:
+        """Set the steps for a multiplier; return sum_j nu_j tau_j."""
+        cdef Py_ssize_t i
+        cdef double total = 0, nu
+        cdef HalfSpace eased
+        for i in range(n):
+            nu = price_of(r, &h[i])
+            eased = h[i]
+            eased.loss -= theta * nu
+            h[i].tau = geometry.line_search(r, &eased, capped(r, &h[i], C)) if eased.loss > 0 else 0
+            total += nu * h[i].tau
+        return total
+
+
 cdef class Joint(Scheme):
     """max tau' loss - tau' G tau / 2, tau >= 0, each part's sum <= its share of C: the dual itself ([SIMPROJ] sec. 2).
 
