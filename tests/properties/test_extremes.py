@@ -188,6 +188,17 @@ def test_overflow_within_a_round_leaves_finite_weights(rounds, container):
         assert is_finite([model.experts_.coef, model.experts_.intercept])
 
 
+@pytest.mark.parametrize("weight", [1e-320, 1e-310, 1e-300, 1e-200])
+def test_a_large_row_of_tiny_weight_moves_finitely(weight):
+    """Descent divided the row by the root of its squares times a subnormal slope."""
+    model = stream.AutoClassifier()
+    for x, label in [({"a": 0.5, "b": -5e-156}, "p"), ({"a": 6e-201, "c": -0.8}, "q"), ({"d": 0.9}, "q")]:
+        model.learn_one(x, label)
+    model.learn_one({"a": 1.2e154}, "r", weight)
+    assert all(is_finite(model.weights(label)) for label in model.classes_)
+    assert is_finite(model.__getstate__())
+
+
 def test_scores_that_overflow_are_clipped():
     model = onmargin.Perceptron().partial_fit([[1e200, 0.0]], [1], classes=[0, 1, 2])
     far = [[1e300, 0.0], [1e300, 1e300]]

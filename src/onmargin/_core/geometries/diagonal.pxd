@@ -20,8 +20,11 @@ cdef inline double product(double a, double b, double c) noexcept nogil:
 
 
 cdef inline bint in_range(double slope, const Row* x) noexcept nogil:
-    """Return whether the squares of a gradient, a multiple of the row, can be summed without overflow."""
-    return slope * slope * x.squared_norm < 1e290
+    """Return whether the squares of a gradient, a multiple of the row, can be summed without overflow.
+
+    A value of the row divided by the root of these squares is at most 1 / slope, which must be finite, too.
+    """
+    return fabs(slope) > 1e-290 and slope * slope * x.squared_norm < 1e290
 
 
 cdef class Diagonal(Euclidean):
