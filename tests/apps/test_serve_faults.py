@@ -106,7 +106,11 @@ def test_other_files_are_not_taken_for_journals(tmp_path):
 
 def test_one_service_per_folder(folder):
     with served(folder):
-        assert "another onmargin serve" in command("serve", "--data", folder, "--port", 0, code=1)
+        for options in (["--port", 0], ["--check"], ["--repair", folder.with_name("new")]):
+            message = command("serve", "--data", folder, *options, code=1)
+            assert "another onmargin serve uses this folder" in message
+            assert "damaged" not in message
+        assert not folder.with_name("new").exists()
 
 
 def test_a_full_disk_refuses_and_continues(folder):

@@ -44,6 +44,8 @@ def test_the_access_log_has_no_payload(tmp_path):
         ("GET /v1/models/", 404, "/openapi.json describes all paths", None),
         ("GET /v1/model", 404, "/openapi.json describes all paths", None),
         ("GET /v1/models/n", 404, "there is no model 'n'; there are m and other", None),
+        ("GET /v1/models/m?top=3", 422, "the query of this path has no parameters; got 'top'", None),
+        ("GET /v1/models/m/weights?lable=a", 422, "accepts label and top; got 'lable'", None),
     ],
 )
 def test_errors_say_what_is_accepted(tmp_path, asked, status, words, allow):

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -110,6 +111,8 @@ class App:
         claims: list[Claim] = []
         try:
             sent = await self._read(operation, scope, receive, claims)
+            if scope["query_string"]:
+                _check_query(operation, scope["query_string"].decode("latin-1"))
             if isinstance(operation.answer, str) or operation.query:
                 scope["path_params"] = {"name": name}
                 return await operation.run(self.context, Request(scope, receive))
@@ -186,6 +189,14 @@ class App:
         if reads and (found := page_answer(path, dict(scope["headers"]).get(b"accept-encoding", b""))) is not None:
             return found
         return _refuse_path(scope["method"], path)
+
+
+def _check_query(operation: Operation, query: str) -> None:
+    """Refuse parameters of the query that would have no effect, such as a key, which belongs into the body."""
+    for name, _ in parse_qsl(query, keep_blank_values=True):
+        if name not in operation.query:
+            accepted = f"accepts {' and '.join(operation.query)}" if operation.query else "has no parameters"
+            raise ProblemError(f"the query of this path {accepted}; got {name!r:.80}", 422)
 
 
 def _refuse_path(method: str, path: str) -> Answer:

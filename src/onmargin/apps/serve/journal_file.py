@@ -46,6 +46,10 @@ class JournalError(Exception):
     """Error for a journal that cannot be used: damaged, not a journal, or in use."""
 
 
+class LockedError(JournalError):
+    """A journal that cannot be opened now, though it may be intact."""
+
+
 class FullError(DiskError):
     """The disk is full; learning continues when there is room."""
 
@@ -107,7 +111,7 @@ class JournalFile:
                 timeout=0,
             )
         except sqlite3.Error as error:
-            raise JournalError(f"{path}: {_words(error)}") from error
+            raise _unreadable(path, error) from error
         try:
             with self.reading():
                 self._open()
@@ -170,7 +174,7 @@ class JournalFile:
         try:
             yield
         except sqlite3.Error as error:
-            raise JournalError(f"{self.path}: {_words(error)}") from error
+            raise _unreadable(self.path, error) from error
         except (UnicodeError, OverflowError, TypeError, ValueError, struct.error) as error:
             raise JournalError(f"{self.path} is damaged: {error}. Restore it from a copy") from error
 
@@ -200,6 +204,13 @@ class JournalFile:
         if not self.writable:  # of the connection that reads, where there is no other
             with suppress(OSError):
                 Path(f"{self.path}-shm").unlink()
+
+
+def _unreadable(path: Path, error: sqlite3.Error) -> JournalError:
+    """Return the problem with a journal that SQLite cannot read."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    locked = code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+    return (LockedError if locked else JournalError)(f"{path}: {_words(error)}")
 
 
 def _words(error: sqlite3.Error) -> str:

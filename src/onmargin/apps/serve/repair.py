@@ -13,7 +13,7 @@ import msgspec
 from onmargin.apps.serve.contents import missing, read_folder, snapshot_files
 from onmargin.apps.serve.held import Hold
 from onmargin.apps.serve.journal import MOST_EXAMPLES, Entry, Journal, ModelRow, Row
-from onmargin.apps.serve.journal_file import JournalError
+from onmargin.apps.serve.journal_file import JournalError, LockedError
 from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.problems import ProblemError
 from onmargin.apps.serve.restoring import learner_of
@@ -39,6 +39,8 @@ def check(folder: Path, room: Room) -> Report:
     path = folder / "journal.sqlite"
     try:
         journal = Journal(path, writable=False) if path.exists() and path.stat().st_size else None
+    except LockedError:
+        raise
     except JournalError as error:
         report.add(str(error), good=False)
         return report
@@ -67,11 +69,12 @@ def repair(folder: Path, target: Path, room: Room) -> Report:
     """Recover the intact data of a folder to a new one; the old folder is not changed."""
     if target.exists() and any(target.iterdir()):
         raise JournalError(f"{target} must be a folder that is empty or does not exist")
+    old = _Old(folder, room)
     target.mkdir(0o700, parents=True, exist_ok=True)
     for name in ("snapshots", "witness"):
         (target / name).mkdir()
     report = Report([])
-    with closing(_Old(folder, room)) as old, closing(Journal(target / "journal.sqlite")) as new:
+    with closing(old), closing(Journal(target / "journal.sqlite")) as new:
         for number in old.numbers():
             found = _Salvaged(number, f"model-{number}", 0, old)
             try:
@@ -124,6 +127,8 @@ class _Old:
             return None
         try:
             journal = Journal(path, writable=False)
+        except LockedError:
+            raise
         except (JournalError, sqlite3.Error):
             return None
         return journal if journal.begun else None

@@ -145,7 +145,10 @@ class _Server(uvicorn.Server):
 
 def check_folder(folder: Path, room: Room) -> None:
     """Print the state of a folder; the exit status is 1 if something is damaged."""
-    _print(check(folder, room))
+    try:
+        _print(check(folder, room))
+    except JournalError as error:
+        raise Failure(str(error)) from error
 
 
 def repair_folder(folder: Path, target: Path, room: Room) -> None:
