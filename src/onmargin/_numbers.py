@@ -32,7 +32,7 @@ def without_unit(field: str) -> str:
 
 def number_form(decimal: str, thousands: str | None) -> str:
     """Return a regular expression for numbers with these marks; without `thousands`, digits are not grouped."""
-    groups = "" if thousands is None else rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+|"
+    groups = "" if thousands is None else rf"[1-9]\d{{0,2}}(?:{re.escape(thousands)}\d{{3}})+|"
     return rf"[-+]?(?:{groups}\d*)(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?"
 
 

@@ -43,6 +43,7 @@ def test_a_fifo_is_read_once(tmp_path):
     assert "can be read once: give a file for several --passes" in onmargin(
         "train", fifo, "-o", out, "--passes", 2, code=2
     )
+    assert "can be read once: give a file for --holdout" in onmargin("train", fifo, "-o", out, "--holdout", 9, code=2)
 
 
 def test_the_encoding_holds_for_the_copied_columns(tmp_path):
@@ -177,6 +178,10 @@ def test_options_without_effect_on_the_data_are_refused(tmp_path):
 def test_the_columns_of_tokens_are_named(tmp_path):
     data, out = conll(tmp_path / "a.conll"), tmp_path / "model"
     assert "labels in column 1, features of the other 2 columns" in said("train", data, "-o", out, "--label", "1")
+    data.write_text("DT\nNN\n\nDT\n")
+    assert "have one column, which is their label" in onmargin(
+        "train", data, "--format", "conll", "-o", out, "--force", code=1
+    )
 
 
 def test_the_recipe_is_shown(tmp_path):
@@ -248,6 +253,9 @@ def test_columns_written_differently_are_noticed(tmp_path):
     assert "knows none of the values of 'size' in " in said("predict", out, other)
     assert "such as '0,5': are they written as" in onmargin("evaluate", out, other, "--strict", code=1)
     assert "such as '0,5': are they written as" in said("train", other, "-o", tmp_path / "more", "--from", out)
+    other.write_text("size;flag;kind\n" + "about 3;;a\nabout 4;;b\n" * 20)  # no cell has any feature
+    for command in ("predict", "evaluate"):
+        assert "knows none of the values of 'size'" in onmargin(command, out, other, "--strict", code=1)
     frame = pandas.read_csv(data, sep=";")
     frame.to_parquet(tmp_path / "a.parquet")
     assert "knows none of the values of 'flag'" in said("predict", out, tmp_path / "a.parquet")

@@ -148,6 +148,16 @@ def test_marks_of_numbers(tmp_path):
     assert weights("unclear.csv", ambiguous, "--decimal", ",") == ["a", "b"]
 
 
+def test_a_few_numbers_do_not_group_the_digits_of_others(tmp_path):
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    rows = [f"0.{k % 9}25,{k % 7}.5,{'pq'[k % 2]}" for k in range(40)]
+    data.write_text("\n".join(["a,b,y", *rows, '"1.234,5",2.5,p', '"0,125",1.5,q']) + "\n")
+    onmargin("train", data, "-o", out)
+    read = library.load(out).features_.read
+    assert read({"a": "0.125", "b": "1.125"}) == {"a": 0.125, "b": 1.125}
+    assert read({"a": "0,125"}) == {"a": 0.125}
+
+
 @pytest.mark.parametrize(
     ("lines", "found"),
     [

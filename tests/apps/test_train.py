@@ -295,7 +295,8 @@ def test_templates_are_chosen(tmp_path):
     assert names == {"w[0]", "w[-1]|pos[0]", "first", "last"}
     assert onmargin("predict", out, data).split() == [line.split()[2] for line in SENTENCES.splitlines() if line] * 10
     onmargin("train", data, "-o", out, "--template", "w[0]", "--template", "w[-1]|pos[0]", "--passes", 2, "--resume")
-    assert "other reading" in onmargin("train", data, "-o", out, "--resume", code=1)
+    message = onmargin("train", data, "-o", out, "--resume", code=1)
+    assert "other reading: {'template': ['w[0]', 'w[-1]|pos[0]']}, not {'template': []}. Resume" in message
     assert "one of ['w', 'pos']; got 'c2[0]'" in onmargin("train", data, "-o", out, "--template", "c2[0]", code=2)
     rows = svmlight(tmp_path / "a.svm")
     assert "--template has no effect on svmlight files" in onmargin(

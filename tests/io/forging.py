@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -303,7 +304,7 @@ def uses(model: Any, case: Any) -> list[Any]:
     calls = [lambda: repr(model), lambda: copy.deepcopy(model), lambda: model_file.to_bytes(model)]
     calls += [lambda name=name: getattr(model, name) for name in ATTRIBUTES]
     if hasattr(model, "learn_one") and not hasattr(model, "partial_fit"):
-        pairs = list(zip(X, [None] * len(X) if y is None else y, strict=True))
+        pairs = list(zip(X, repeat(None) if y is None else y, strict=False))
         asked = [name for name in ("predict_one", "scores_one", "explain", "names_one") if hasattr(model, name)]
         calls += [lambda name=name: getattr(model, name)(X[0]) for name in asked]
         calls += [lambda: model.weights(top=3), lambda: model.predict_many(list(first[0])), lambda: model.retire(1)]

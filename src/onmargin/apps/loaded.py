@@ -75,7 +75,7 @@ def examples(
             if not known and first <= _ENOUGH:
                 known, some = learner.familiar(chunk)
                 met = met or some
-                if known and first == 1:
+                if first == 1 and (known or not met):
                     warn_strange(learner, path, own, chunk, strict=strict)
                 if met and not known and (len(chunk) > 1 or first == _ENOUGH):
                     warn(_UNKNOWN.format(path), strict=strict)

@@ -31,10 +31,12 @@ def train(
 ) -> Run:
     """Train a model; return the finished run."""
     check_files(options.files)
-    again = [name for name, asked in (("--passes", options.passes > 1), ("--holdout", options.holdout)) if asked]
+    again = [
+        name for name, asked in (("several --passes", options.passes > 1), ("--holdout", options.holdout)) if asked
+    ]
     pipes = list(filter(is_pipe, options.files))
     if pipes and again:
-        raise click.UsageError(f"{pipe_name(pipes[0])} can be read once: give a file for several {again[0]}")
+        raise click.UsageError(f"{pipe_name(pipes[0])} can be read once: give a file for {again[0]}")
     if options.shuffle and options.holdout:
         raise click.UsageError("--holdout takes every N-th example in the order of the files: leave --shuffle out")
     if options.skip_errors and any(map(os.path.isdir, options.files)):
@@ -87,9 +89,13 @@ def load_run(options: TrainingOptions, out: str) -> Run:
     changed = [name for name in new if old.get(name) != new[name] and name not in may_change]
     if changed:
         name = changed[0]
+        before, now = old.get(name), new[name]
+        if isinstance(before, dict):  # only what differs of the parameters, or of how the files are read
+            names = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+            before, now = ({key: one.get(key) for key in names} for one in (before, now))
         raise Failure(
-            f"{out} is the checkpoint of a run with other {name}: {old.get(name)!r}, not {new[name]!r}. Resume it with "
-            "the same arguments, or start over without --resume"
+            f"{out} is the checkpoint of a run with other {name}: {before!r}, not {now!r}. Resume it with the same "
+            "arguments, or start over without --resume"
         )
     if isinstance(getattr(learner.model, "features", None), RecordFeatures):
         learner.model.features = replace(learner.model.features, n_jobs=options.parameters.get("n_jobs"))

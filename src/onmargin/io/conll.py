@@ -233,7 +233,11 @@ class Conll(Format):
 
     def profile(self, path: str, recipe: Recipe, given: Options) -> FileProfile:
         self.check_label(given.get("label"))
-        n = max(1, self._width(path, recipe) - 1)
+        if (width := self._width(path, recipe)) == 1:
+            raise FormatError(
+                f"the tokens of {path} have one column, which is their label: there is none to learn from"
+            )
+        n = max(1, width - 1)
         columns = ["w", "pos", *(f"c{k}" for k in range(2, n))][:n]
         recipe = recipe.with_features(columns=columns, templates=list(given.get("template") or ()) or None)
         return FileProfile(replace(recipe, label=given.get("label")))

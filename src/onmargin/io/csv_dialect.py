@@ -16,6 +16,7 @@ _ROWS = 500  # maximum number of rows to look at
 _SEVERAL = 10  # minimum number of rows to recognize a table without numbers between its blanks
 # Patterns, compiled on use.
 _COMMA_GROUPS = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+_POINT_GROUPS = r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+"
 _DECIMAL_COMMA = r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)?,\d+(?:[eE][-+]?\d+)?"
 _OTHER_GROUPS = r"[-+]?\d{1,3}(?P<mark>[ '\u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?P<rest>[.,]\d+)?"
 _MARKED = rf"{_COMMA_GROUPS}|{_DECIMAL_COMMA}|{_OTHER_GROUPS}"
@@ -381,7 +382,8 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
     """Return the decimal mark and the thousands mark of the numeric columns."""
-    marked = [field for column in _numeric_columns(rows) for field in column if not is_number(field)]
+    fields = [field for column in _numeric_columns(rows) for field in column]
+    marked = [field for field in fields if not is_number(field)]
     if not marked:
         return ".", None
     for field in marked:
@@ -393,7 +395,10 @@ def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | No
     if decimals == groups and not (delimiter == "," and not decimals):
         raise ValueError(f"a comma in numbers such as {marked[0]!r} may be a decimal mark or a thousands separator")
     if decimals:
-        return ",", "." if any("." in field for field in marked) else None
+        # A few numbers such as "1.234,5" do not make a group of thousands of the fraction of each "0.125" and "1.5".
+        grouped = sum("." in field for field in marked)
+        points = sum(is_number(field) and "." in field and not re.fullmatch(_POINT_GROUPS, field) for field in fields)
+        return ",", "." if grouped > points else None
     return ".", ","
 
 

@@ -202,7 +202,8 @@ def items(text: io.TextIOWrapper) -> Iterator[Any]:
     except UnicodeDecodeError as error:
         raise DamageError(f"the file is not UTF-8: {error}; set its encoding (--encoding)") from error
     finally:
-        text.detach()
+        with suppress(ValueError):  # the file is closed if its reader is not read to the end
+            text.detach()
 
 
 def first_objects(data: bytes, *, array: bool) -> list[dict[str, Any]]:
