@@ -13,6 +13,7 @@ import onmargin
 from onmargin import stream
 from onmargin._core.turns import Turns
 from onmargin.features import RecordFeatures
+from tests.saved import anatomy
 from tests.waiting import wait_until
 
 N_THREADS, N_CALLS = 4, 40
@@ -156,6 +157,24 @@ def test_estimators_learn_the_rows_of_every_thread(name, is_sparse):
 
     at_once(learn, learn, lambda i: model.decision_function(rows[3:]), lambda i: model.predict(rows[:3]))
     assert model.totals_.rounds == 300 - (name == "ball") + 2 * N_CALLS * 50
+
+
+@pytest.mark.parametrize("kind", [onmargin.AutoClassifier, onmargin.AutoRegressor])
+def test_predictions_do_not_change_what_experts_learn(kind):
+    """Predictions wrote the scores of experts, and which of them sleep, to where rounds keep them."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(N_CALLS * 25, 20))
+    y = (X[:, 0] + random.normal(size=len(X)) > 0).astype(int)
+    model, alone = (kind().partial_fit(X[:50], y[:50]) for _ in range(2))
+
+    def learn(one, i):
+        rows = slice(25 * i, 25 * i + 25)
+        one.partial_fit(X[rows], y[rows])
+
+    at_once(lambda i: learn(model, i), lambda i: model.predict(X[:200]), lambda i: model.predict(X[200:]))
+    for i in range(N_CALLS):
+        learn(alone, i)
+    assert anatomy(vars(model)) == anatomy(vars(alone))
 
 
 def test_taggers_add_names_and_labels_while_others_predict():

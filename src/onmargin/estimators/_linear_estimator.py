@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -132,7 +133,12 @@ class LinearEstimator(Estimator):
         X = self._rows_to_score(X)
         if self._sparse_coef is not None:
             return self._scores_of(X, as_rows(X), decode=decode)
-        return self._learner.scores(as_rows(X), n_jobs=self.n_jobs, decode=decode)
+        with self._scoring():
+            return self._learner.scores(as_rows(X), n_jobs=self.n_jobs, decode=decode)
+
+    def _scoring(self) -> AbstractContextManager[None]:
+        """Return a context in which scores are computed: the vote of several models uses memory of its rounds."""
+        return nullcontext() if self._model.combined is None else self._turns
 
     def _rows_to_score(self, X: MatrixLike, *, finite: bool = True) -> Any:
         rows = X if self._is_plain(X) else self._checked(X, keep=True, finite=finite)
@@ -145,7 +151,8 @@ class LinearEstimator(Estimator):
         if self._sparse_coef is not None:
             scores: NDArray[np.float64] = safe_sparse_dot(X, self._sparse_coef.T, dense_output=True) + self.intercept_
             return scores if decode is None else decode(scores)
-        found = self._model.scores(rows, n_jobs=self.n_jobs, guarded=guarded, decode=decode)
+        with self._scoring():
+            found = self._model.scores(rows, n_jobs=self.n_jobs, guarded=guarded, decode=decode)
         return self._shown(found.T).T if decode is None else found
 
     @property
