@@ -26,11 +26,6 @@ def test_explanations_sum_to_scores(case):
     if case.parameters.get("forecast"):
         pytest.skip("forecasts are such sums divided by 1 + x'Ax")
     model = learned(case.model(), *case.data())
-    if getattr(model, "combine", None) == "hedge" or case.name == "AutoRegressor":
-        # Votes are not scores; levels, which need an intercept, and curved experts have no weights.
-        linear = {"fit_intercept": False, "experts": "linear"} if case.name == "AutoRegressor" else {}
-        other = {"combine": "leader"} | linear
-        model = learned(type(model)(**model.get_params() | other), *case.data())
     for x in case.data()[0][:20]:
         scores = model.scores_one(x)
         if case.name == "PassiveAggressiveUniclass":
@@ -39,9 +34,33 @@ def test_explanations_sum_to_scores(case):
             continue
         for label, score in scores.items() if case.name in LABELLED else [(None, scores)]:
             explained = model.explain(x, label)
+            assert explained == model.explain(x, label)
             assert sum(explained.values()) + model.intercept(label) == pytest.approx(score, rel=1e-4, abs=1e-5)
             assert list(map(abs, explained.values())) == sorted(map(abs, explained.values()), reverse=True)
             assert list(model.explain(x, label, top=2)) == list(explained)[:2]
+
+
+def test_contributions_to_a_vote_are_shapley_values():
+    """Explanations of votes were those of the best linear expert, and contradicted predictions."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 3))
+    model = stream.AutoClassifier().learn_many(X, np.where(X[:, 0] * X[:, 1] + X[:, 2] > 0, "yes", "no").tolist())
+    typical = X.mean(axis=0)
+
+    def value(x, features):
+        return model.scores_one(np.where(np.isin(range(3), features), x, typical))["yes"]
+
+    for x in X[:5]:
+        expected = np.zeros(3)
+        for order in itertools.permutations(range(3)):
+            for k, feature in enumerate(order):
+                expected[feature] += (value(x, order[: k + 1]) - value(x, order[:k])) / 6
+        explained = model.explain(x, "yes")
+        assert model.intercept("yes") == pytest.approx(value(x, ()), abs=1e-9)
+        assert sum(explained.values()) + model.intercept("yes") == pytest.approx(value(x, range(3)), abs=1e-9)
+        assert [explained[j] for j in range(3)] == pytest.approx(expected, abs=0.5)  # by sixteen random orders
+        label = model.predict_one(x)
+        assert sum(model.explain(x).values()) + model.intercept(label) > 0
 
 
 LEVELS = {"last value", "last label", "running mean", "majority class"}
@@ -51,12 +70,17 @@ LEVELS = {"last value", "last label", "running mean", "majority class"}
 def test_weights_by_feature(case):
     model = learned(case.model(), *case.data())
     label = model.classes_[1] if case.name in LABELLED else None
+    results = getattr(model, "experts_", None)
+    if results is not None and results.coef[results.leader] is None:
+        with pytest.raises(
+            ValueError, match=f"{results.names[results.leader]}, has no weights by feature: use explain"
+        ):
+            model.weights(label)
+        return
     weights = model.weights(label)
-    if getattr(model, "combine", "hedge") == "leader" and getattr(model, "experts_", None) is not None:
-        results = model.experts_
-        if results.names[results.leader] in LEVELS:  # which have no weights, and predict alone
-            assert weights == {}
-            return
+    if results is not None and results.names[results.leader] in LEVELS:  # which use no features
+        assert weights == {}
+        return
     assert 0 < len(weights) <= model.n_features_
     assert list(map(abs, weights.values())) == sorted(map(abs, weights.values()), reverse=True)
     assert list(model.weights(label, top=3).items()) == list(weights.items())[:3]

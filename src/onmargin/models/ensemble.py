@@ -123,6 +123,10 @@ class Member(NamedTuple):
         found = (values for one in self.before if (values := one.filling()) is not None)
         return next(found, np.zeros(self.leaf.n_features))
 
+    def typical(self) -> NDArray[np.float64] | None:
+        """Return the means of the features of dense rows, if the model knows them."""
+        return self.before[0].typical() if self.before else None
+
     def plain(self, weights: NDArray[Any], intercepts: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return its own weights and intercepts for the original rows."""
         own = weights[self.columns], intercepts[self.columns]
@@ -145,6 +149,11 @@ def find_members(geometry: Geometry, width: int) -> list[Member]:
             found.append(Member(place + score, leaf, slice(first, first + width), before))
         place += leaf.n_scores
     return found
+
+
+def find_leader(task: ExpertVote, geometry: Geometry) -> Member:
+    """Return the model with the smallest loss."""
+    return find_members(geometry, task.width)[task.leader]
 
 
 def _groups(found: Sequence[Member]) -> list[int]:

@@ -13,7 +13,7 @@ from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.several.tasks import ExpertVote
 from onmargin._tables import html_table, number, svg_bar, text_table
 from onmargin.learner import Learner
-from onmargin.models.ensemble import Member, find_members
+from onmargin.models.ensemble import Member, find_leader, find_members
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,7 +177,7 @@ def find_leading_weights(task: ExpertVote, geometry: Geometry) -> tuple[NDArray[
 
     Where the leader alone predicts and follows a level, its weights are returned, which are zero.
     """
-    leader = find_members(geometry, task.width)[task.leader]
+    leader = find_leader(task, geometry)
     best = leader if leader.level and not task.hedge else find_leading_linear(task, geometry)
     weights, intercepts = best.plain(*best.leaf.mean())
     return weights, intercepts + task.offset

@@ -13,6 +13,8 @@ from onmargin._core.stream import check_weight
 from onmargin._core.text.names import Names
 from onmargin.errors import ExampleError
 from onmargin.learner import Totals
+from onmargin.models.attribution import attribution_of
+from onmargin.models.ensemble import find_leader
 from onmargin.models.expert_results import ExpertResults, ModelOutcome
 from onmargin.models.plan import Model, Shape
 from onmargin.models.rules import Number
@@ -219,12 +221,30 @@ class StreamLearner(StreamState):
         -------
         weights : dict
             Weights by the name of the feature; with hashing and for vectors, by its index.
+
+        Notes
+        -----
+        Of several models, the weights are those of the model with the smallest loss so far. If that model has none by
+        feature, as a forest, a `ValueError` is raised; use `explain` for the prediction of an example.
         """
         if not self._begun:
             return {}
         self._ask_for_weights()
         direction, _ = self._direction(label)
-        return self._named(range(self.n_features_), direction @ self._model.mean()[0][:, : self.n_features_], top)
+        return self._named(range(self.n_features_), direction @ self._leading_weights()[:, : self.n_features_], top)
+
+    def _leading_weights(self) -> NDArray[Any]:
+        """Return the weights of the model with the smallest loss, columns by features."""
+        vote = self._model.combined
+        leader = None if vote is None else find_leader(vote, self._learner.geometry)
+        if leader is None or vote is None:
+            return self._model.mean()[0]
+        if leader.curved:
+            raise ValueError(
+                f"the leading expert, {self.models_[vote.leader]}, has no weights by feature: use explain for the "
+                "contributions to a score; experts_.coef has the weights of the other experts"
+            )
+        return leader.plain(*leader.leaf.mean())[0]
 
     def explain(self, x: Any, label: Any = None, top: int | None = None) -> dict[Name, float]:
         """Return the contribution of each feature to the score of an example; with `intercept` they sum to the score.
@@ -241,16 +261,28 @@ class StreamLearner(StreamState):
         Returns
         -------
         contributions : dict
-            Weight times value by the name of the feature; with hashing and for vectors, by its index. A number missing
-            from the record of a table counts as its mean. The largest absolute values come first.
+            Contributions by the name of the feature; with hashing and for vectors, by its index. The largest absolute
+            values come first.
+
+        Notes
+        -----
+        The contribution of a feature to the score of a linear model is its weight times its value; a number missing
+        from the record of a table counts as its mean. If several models vote, or the leading one is not linear, the
+        contributions are Shapley values of the score: the change of the score when the feature is added to an example
+        without features (for vectors, when its mean is replaced by its value), averaged over random orders of the
+        features. Their sum is exact; each by itself is an estimate where more than two features interact.
         """
         loop = self._opened()
         if loop is None:
             return {}
         self._ask_for_weights()
         direction, _ = self._direction(self._leading(x) if label is None else label)
-        values = self._model.filling()
         places, given = loop.features(x)
+        attribution = attribution_of(self._learner)
+        if attribution is not None:
+            found = attribution.contributions(np.array(places, np.int32), np.array(given, np.float64))
+            return self._named(places, found @ direction, top)
+        values = self._model.filling()
         values[places] = given
         there = np.flatnonzero(values)
         return self._named(there, direction @ self._model.mean()[0][:, there] * values[there], top)
@@ -266,9 +298,15 @@ class StreamLearner(StreamState):
         Returns
         -------
         intercept : float
-            The constant added to the sum of weights times values.
+            The constant added to the sum of weights times values. If several models vote, or the leading one is not
+            linear, the score of an example without features, or of the mean of vectors: what `explain` begins with.
         """
         return float(self._direction(label)[1]) if self._begun else 0.0
+
+    def _intercepts(self) -> NDArray[np.float64]:
+        """Return what contributions are added to, for each column of scores."""
+        attribution = attribution_of(self._learner)
+        return self._model.mean()[1] if attribution is None else attribution.base()
 
     def _ask_for_weights(self) -> None:
         if self._kernel is not None:

@@ -227,4 +227,4 @@ class LinearClassifier(Classes, StreamLearner):
             raise ValueError(f"each class has weights of its own: give label=, one of {self.classes_!r:.200}")
         code = n - 1 if label is None else self._model.labels.code_of(label)
         direction = np.array([2.0 * code - 1]) if n == 2 else np.eye(n)[code]
-        return direction, float(direction @ self._model.mean()[1])
+        return direction, float(direction @ self._intercepts())

@@ -84,4 +84,4 @@ class LinearRegressor(StreamLearner):
         return float(y)
 
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
-        return np.ones(1), float(self._model.mean()[1][0])
+        return np.ones(1), float(self._intercepts()[0])

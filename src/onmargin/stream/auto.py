@@ -39,9 +39,9 @@ class AutoClassifier(Experts, LinearClassifier, AutoClassifierOptions):
 
     Notes
     -----
-    `weights`, `explain` and `intercept` are those of the best expert that has feature weights. Experts for sparse rows
-    are bit for bit those of :class:`onmargin.AutoClassifier`, which documents the bound, trained on the same examples
-    as a CSR matrix.
+    `explain` returns Shapley values of the score of the vote. `weights` are those of the leading expert, and an error
+    if that one has none by feature. Experts for sparse rows are bit for bit those of :class:`onmargin.AutoClassifier`,
+    which documents the bound, trained on the same examples as a CSR matrix.
 
     References
     ----------
@@ -91,9 +91,9 @@ class AutoRegressor(Experts, LinearRegressor, AutoRegressorOptions):
 
     Notes
     -----
-    `weights`, `explain` and `intercept` are those of the best expert that has feature weights. Experts for sparse rows
-    are bit for bit those of :class:`onmargin.AutoRegressor`, which documents the bound, trained on the same examples as
-    a CSR matrix.
+    `explain` returns Shapley values of the score of the vote. `weights` are those of the leading expert, and an error
+    if that one has none by feature. Experts for sparse rows are bit for bit those of :class:`onmargin.AutoRegressor`,
+    which documents the bound, trained on the same examples as a CSR matrix.
 
     References
     ----------

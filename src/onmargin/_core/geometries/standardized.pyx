@@ -119,6 +119,9 @@ cdef class Standardized(Transformed):
         """Return a copy with the first features only, or with new ones, which were zero so far."""
         return self.alike(self.inner.resize(n_features))
 
+    def typical(self):
+        return self.means
+
     def plain(self, weights, intercept):
         """Return the weights and intercepts for rows that are not standardized, by the means and deviations so far."""
         varied = (self.spreads > METRIC_SMALLEST_SPREAD) & (self.spreads < INFINITY)

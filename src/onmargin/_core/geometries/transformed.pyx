@@ -28,6 +28,10 @@ cdef class Transformed(Geometry):
         """Return the values of missing features of the incoming rows; None if they are zero."""
         return None
 
+    def typical(self):
+        """Return the mean of each feature of dense incoming rows; None if it is not known."""
+        return None
+
     def plain(self, weights, intercepts):
         """Return weights and intercepts for the incoming rows, given those for the changed rows."""
         return weights, intercepts
