@@ -51,7 +51,7 @@ MODELS = [
 @pytest.mark.parametrize("every", [1, 10, 237, 1000])
 @pytest.mark.parametrize(("model", "target"), MODELS)
 def test_curves_equal_the_totals(model, target, every):
-    curve = progressive(model, X, target, every=every)
+    curve = progressive(model, X, target, every=every, measure="error")
     classes = {"classes": np.unique(target)} if isinstance(target, np.ndarray) and target.dtype.kind in "bi" else {}
     classes = {} if isinstance(model, LabelRanker) else classes
     totals = type(model)(**model.get_params()).partial_fit(X, target, **classes).totals_
@@ -63,6 +63,31 @@ def test_curves_equal_the_totals(model, target, every):
     assert curve.cost[-1] * rounds == pytest.approx(totals.cost)
     assert curve.model.totals_.mistakes == totals.mistakes
     assert not hasattr(model, "_learner")
+
+
+def test_regression_draws_its_loss():
+    """The curve of AutoRegressor, which has no tube, was a flat line at 1.0: every number was a mistake."""
+    curve = progressive(onmargin.AutoRegressor(), X, z, every=50, window=50)
+    assert curve.measure == "mean loss"
+    np.testing.assert_array_equal(curve.error, curve.loss)
+    assert curve.window_error[-1] < curve.window_error[0] / 2
+    assert progressive(onmargin.AutoRegressor(), X, z, delay=1).measure == "mean absolute error"
+
+
+def test_measures_can_be_chosen():
+    curve = progressive(PassiveAggressiveClassifier(cost="absolute"), X, y)
+    for name in ("loss", "squared_loss", "cost"):
+        chosen = progressive(PassiveAggressiveClassifier(cost="absolute"), X, y, measure=name)
+        assert chosen.measure == f"mean {name.replace('_', ' ')}"
+        np.testing.assert_array_equal(chosen.error, getattr(curve, name))
+    squared = progressive(SGDRegressor(random_state=0), X, z, measure="squared_loss")
+    np.testing.assert_array_equal(squared.error, squared.squared_loss)
+    with pytest.raises(ValueError, match="measure must be None or one of error, loss, squared_loss, cost; got 'mae'"):
+        progressive(PassiveAggressiveClassifier(), X, y, measure="mae")
+    with pytest.raises(ValueError, match="measure='cost' needs learners with totals_ and delay=0"):
+        progressive(SGDClassifier(random_state=0), X, y, measure="cost")
+    with pytest.raises(ValueError, match="bound=True draws what the theorem bounds: drop measure"):
+        progressive(PassiveAggressiveClassifier(C=0.1), X, y, measure="loss", bound=True)
 
 
 def test_every_point_equals_the_totals_there():

@@ -31,7 +31,7 @@ class Curve:
     rounds : ndarray of int
         Number of rounds so far.
     error : ndarray
-        Fraction of the rounds that were wrong, or mean absolute error; see `measure`.
+        Fraction of the rounds that were wrong, mean loss, or mean absolute error; see `measure`.
     loss, squared_loss, cost : ndarray
         Mean loss, squared loss and cost of a learner with ``totals_``. For other models, the error, the squared error
         and 0.

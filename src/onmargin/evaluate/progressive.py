@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
+from onmargin._core.tasks.task import Regression
 from onmargin.evaluate._rounds import (
     OneByOne,
     Piece,
@@ -31,6 +32,8 @@ from onmargin.models.reliability import Reliability
 from onmargin.theory import NoTheorem, certify
 
 _OF_PROBABILITIES = ("log_loss", "brier_score", "calibration_error")
+# What the error may be the mean of, and its name; of mistakes, or of absolute errors, a run knows the name.
+_MEASURES = {"error": "", "loss": "mean loss", "squared_loss": "mean squared loss", "cost": "mean cost"}
 # Number of rounds, and sums of error, loss, squared loss and cost over them.
 Sums = tuple[int, float, float, float, float]
 
@@ -41,6 +44,7 @@ class _Options(TypedDict, total=False):
     every: int | None
     delay: int
     window: int | None
+    measure: str | None
     classes: ArrayLike | None
     groups: ArrayLike | None
     sets: ArrayLike | None
@@ -68,6 +72,7 @@ def progressive(
     every: int | None = None,
     delay: int = 0,
     window: int | None = None,
+    measure: str | None = None,
     classes: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     sets: ArrayLike | None = None,
@@ -102,6 +107,10 @@ def progressive(
     window : int or None, default=None
         Number of rounds in `window_error`, in steps of `every`. If None, a tenth of the stream, or 10 steps for an
         iterable.
+    measure : {"error", "loss", "squared_loss", "cost"} or None, default=None
+        What ``Curve.error`` and ``window_error`` are the means of: mistakes, losses, squared losses or costs. If None,
+        the losses for regression by learners with ``totals_``, and mistakes otherwise (see the notes). Only learners
+        with ``totals_`` have costs.
     classes : array-like, default=None
         All labels, for learners that require them. If None, the labels in y are used for models that accept them.
     groups, sets : array-like, default=None
@@ -125,10 +134,10 @@ def progressive(
     Notes
     -----
     The error of a learner with ``totals_`` is the fraction of its rounds that are mistakes as the theorems count them:
-    a margin of 0 is a mistake, and so is a number outside the tube. With `delay`, for a model without ``totals_``, and
-    for all models evaluated together with such a model, the error is the fraction of wrong predictions, or the mean
-    absolute error for numbers; ``Curve.measure`` tells which. Before anything was learned, a predicted label counts as
-    wrong, and a predicted number as 0.
+    a margin of 0 is a mistake, and so is a number outside the tube. For regression, it is the mean loss by default.
+    With `delay`, for a model without ``totals_``, and for all models evaluated together with such a model, the error is
+    the fraction of wrong predictions, or the mean absolute error for numbers; ``Curve.measure`` tells which. Before
+    anything was learned, a predicted label counts as wrong, and a predicted number as 0.
 
     Examples
     --------
@@ -159,6 +168,12 @@ def progressive(
         raise ValueError(
             "bound=True needs X and y as arrays, delay=0 and learners with totals_: others have no theorem"
         )
+    if measure is not None and measure not in _MEASURES:
+        raise ValueError(f"measure must be None or one of {', '.join(_MEASURES)}; got {measure!r:.100}")
+    if bound and measure is not None:
+        raise ValueError("bound=True draws what the theorem bounds: drop measure")
+    if measure == "cost" and not counted:
+        raise ValueError("measure='cost' needs learners with totals_ and delay=0: other models have no costs")
     if not isinstance(alarm, ChangeAlarm | None):
         raise ValueError(f"alarm must be None or a ChangeAlarm, such as ChangeAlarm(delta=0.002); got {alarm!r:.100}")
     labels = _labels(y) if classes is None and n is not None else classes
@@ -169,7 +184,7 @@ def progressive(
     for piece in paired(X, every) if n is None else pieces(X, y, every, aligned):
         for run in runs.values():
             run.record(piece)
-    curves = {name: run.curve(max(1, window // every)) for name, run in runs.items()}
+    curves = {name: run.curve(max(1, window // every), measure) for name, run in runs.items()}
     if bound:
         given = {"classes": classes, "groups": groups, "sets": sets}
         curves = {name: _bounded(curve, models[name], (X, y), given, len(models) > 1) for name, curve in curves.items()}
@@ -228,7 +243,7 @@ class _Point:
 class _Run:
     """Evaluation of a model on the stream."""
 
-    measure = "error"
+    measure = "error"  # the name of what is counted as an error
 
     def __init__(self, model: Any, alarm: ChangeAlarm | None) -> None:
         self.model = clone(model) if isinstance(model, BaseEstimator) else deepcopy(model)
@@ -251,7 +266,11 @@ class _Run:
         """Return the reliability of the probabilities so far, if there are any."""
         return None
 
-    def curve(self, steps: int) -> Curve:
+    def usual(self) -> str:
+        """Return the measure if none was chosen."""
+        return "error"
+
+    def curve(self, steps: int, measure: str | None) -> Curve:
         numbers = [list(vars(point).values())[:7] for point in self.points]
         table = np.array(numbers, dtype=np.float64).reshape(-1, 7)
         reliable = [point.reliability for point in self.points]
@@ -259,6 +278,8 @@ class _Run:
         if reliable and reliable[-1] is not None:
             judged = {name: np.array([getattr(one, name) for one in reliable]) for name in _OF_PROBABILITIES}
         rounds, errors, losses, squares, costs, seconds, memory = table.T
+        measure = measure or self.usual()
+        errors = dict(zip(_MEASURES, (errors, losses, squares, costs), strict=True))[measure]
         per_round = np.maximum(rounds, 1)
         # Sums at the beginning of each window.
         back = np.maximum(np.arange(len(rounds)) - steps, -1)
@@ -272,7 +293,7 @@ class _Run:
             window_error=(errors - old_errors) / np.maximum(rounds - old_rounds, 1),
             seconds=seconds,
             memory=memory.astype(np.intp),
-            measure=self.measure,
+            measure=_MEASURES[measure] or self.measure,
             model=self.model,
             changes=None if self.alarm is None else np.array(self.alarm.changes_, dtype=np.intp),
             reliability=reliable[-1] if reliable else None,
@@ -305,6 +326,10 @@ class _Totals(_Run):
 
     def reliability(self) -> Reliability | None:
         return getattr(learner_of(self.model), "reliability_", None)
+
+    def usual(self) -> str:
+        task = getattr(getattr(learner_of(self.model), "_learner", None), "task", None)
+        return "loss" if isinstance(getattr(task, "judge", task), Regression) else "error"
 
     def sound(self, alarm: ChangeAlarm, piece: Piece) -> None:
         """Learn a piece, and update the alarm with each of its mistakes."""
