@@ -1,6 +1,7 @@
 """Exported scikit-learn predictors and ONNX models give the same scores as the original models."""
 
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,24 +10,25 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
-from onmargin import AutoClassifier, PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin import AutoClassifier, AutoRegressor, PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from onmargin.io import to_onnx, to_sklearn
 from onmargin.io.export import CLASSIFIERS, REGRESSORS
 from tests.saved import CASES, ESTIMATORS, Case
 
-LINEAR = [
-    case
-    for case in CASES
-    if case.name in CLASSIFIERS | REGRESSORS
-    and "kernel" not in case.parameters
-    and getattr(case.model(), "combine", "leader") == "leader"
-]
+EXPORTED = [case for case in CASES if case.name in CLASSIFIERS | REGRESSORS and "kernel" not in case.parameters]
 
 
-@pytest.mark.parametrize("case", LINEAR, ids=str)
+@pytest.mark.parametrize(
+    "case", [case for case in EXPORTED if getattr(case.model(), "combine", "leader") == "leader"], ids=str
+)
 def test_scores_alike(case):
     model = case.half_way()
     X, _ = case.data()
+    results = getattr(model, "experts_", None)
+    if results is not None and results.coef[results.leader] is None:
+        with pytest.raises(TypeError, match=f"leading expert, {results.names[results.leader]}, is not linear; use to_"):
+            to_sklearn(model)
+        return
     predictor = to_sklearn(model)
     assert type(predictor).__module__.startswith("sklearn.")
     if is_classifier(model):
@@ -59,7 +61,7 @@ def run_onnx(graph, X):
     return dict(zip(names, session.run(None, {"X": np.asarray(X, kind)}), strict=True))
 
 
-@pytest.mark.parametrize("case", LINEAR, ids=str)
+@pytest.mark.parametrize("case", EXPORTED, ids=str)
 def test_onnx_scores_alike(case):
     model = case.half_way()
     X, _ = case.data()
@@ -71,6 +73,44 @@ def test_onnx_scores_alike(case):
         np.testing.assert_array_equal(out["label"][clear], model.predict(X)[clear])
     else:
         np.testing.assert_allclose(out["prediction"], model.predict(X), rtol=1e-4, atol=1e-5)
+
+
+def tables():
+    random = np.random.default_rng(0)
+    X = random.normal(loc=3.0, size=(1800, 6))
+    product = (X[:, 0] - 3) * (X[:, 1] - 3)
+    yield X, np.where(product > 0, "yes", "no")
+    yield X, np.digitize(product + X[:, 2], [2.5, 3.5])
+    yield X, np.where(X[:, 0] > 3, product, X[:, 3]) + 100
+    yield X[:, :1] * 0 + np.arange(1800)[:, None] % 2, np.arange(1800) % 3  # ordered labels: a chain leads
+
+
+@pytest.mark.parametrize("combine", ["hedge", "leader"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("table", range(4))
+def test_onnx_predicts_as_the_vote(table, dtype, combine):
+    """With a forest or boosted trees as the leader, the best linear expert was exported."""
+    X, y = list(tables())[table]
+    X = X.astype(dtype)
+    kind = AutoRegressor if y.dtype.kind == "f" else AutoClassifier
+    model = kind(combine=combine).partial_fit(X[:1500], y[:1500])
+    out = run_onnx(to_onnx(model), X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a leader may forget
+        if kind is AutoClassifier:
+            np.testing.assert_array_equal(out["label"], model.predict(X))
+            np.testing.assert_allclose(out["scores"], model.decision_function(X), rtol=1e-4, atol=1e-5)
+        else:
+            np.testing.assert_allclose(out["prediction"], model.predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("experts", ["all", "linear"])
+def test_onnx_after_few_rows_and_without_experts(experts):
+    X, y = next(tables())
+    for rows, keep in ((2, 20), (4, 20), (8, 20), (300, 3), (1500, 1)):
+        model = AutoClassifier(experts=experts, drift=False).partial_fit(X[:rows], y[:rows], classes=["no", "yes"])
+        model.retire(min(keep, len(model.experts_.names)))
+        np.testing.assert_array_equal(run_onnx(to_onnx(model), X)["label"], model.predict(X))
 
 
 @pytest.mark.parametrize("labels", [["ham", "spam"], ["a", "b", "c"], [7, -3], [1, 2, 30], [True, False], [0.0, 1.0]])

@@ -151,6 +151,18 @@ def find_members(geometry: Geometry, width: int) -> list[Member]:
     return found
 
 
+def trace_models(geometry: Geometry, width: int, rows: Any) -> list[Any]:
+    """Return the scores of the models of a geometry for traced rows, in the order of `find_members`."""
+    found: list[Any] = []
+    for leaf in geometry.leaves():
+        if isinstance(leaf, Transformed):
+            found += map(leaf.trace_scores, trace_models(leaf.inner, width, leaf.trace_rows(rows)))
+        else:
+            scores, members = leaf.trace(rows), leaf.members(width)
+            found += [scores.gather(range(first, first + width)) for _, first in members]
+    return found
+
+
 def find_leader(task: ExpertVote, geometry: Geometry) -> Member:
     """Return the model with the smallest loss."""
     return find_members(geometry, task.width)[task.leader]

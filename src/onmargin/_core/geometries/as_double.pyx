@@ -27,6 +27,9 @@ cdef class AsDouble(Transformed):
     def __reduce__(self):
         return type(self), (self.inner,)
 
+    def trace_rows(self, rows):
+        return rows
+
     def resize(self, Py_ssize_t n_features):
         """Return a copy with the first features only, or with new ones."""
         return type(self)(self.inner.resize(n_features))

@@ -5,6 +5,7 @@ import numpy as np
 from onmargin._core.geometries.recent_rows import KEPT
 from onmargin._core.restore import fill, whole, zeros
 
+from libc.float cimport FLT_MAX
 from libc.math cimport INFINITY, ceil, sqrt
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport qsort
@@ -158,6 +159,17 @@ cdef class BoostedTrees(RecentRows):
         return self.made(self.n_features, {
             name: column_map.of(getattr(self, name)) for name in ("targets", "values", "means", "sums")
         })
+
+    def trace(self, rows):
+        side = int(not self.side if self.complete else self.side)
+        n = TREES if self.complete else self.n_built
+        if n == 0:
+            return rows.times(np.zeros((self.n_features, self.n_columns)), self.means[side])
+        trees = np.arange(n)[:, None]
+        values = self.values[side][trees, np.maximum(-self.children[side, :n], 0)]
+        singles = rows.clip(-FLT_MAX, FLT_MAX)
+        sums = singles.tree_sums(self.tested[side, :n], self.thresholds[side, :n], self.children[side, :n], values)
+        return sums + self.means[side]
 
     def resized_arrays(self, Py_ssize_t n_features):
         """Return the arrays that depend on the number of features."""

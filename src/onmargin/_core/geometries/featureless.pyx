@@ -27,6 +27,9 @@ cdef class Featureless(Transformed):
     def plain(self, weights, intercepts):
         return np.zeros((len(weights), self.n_features), self.dtype), intercepts
 
+    def trace_rows(self, rows):
+        return rows.times(np.zeros((self.n_features, self.inner.n_features)), np.zeros(self.inner.n_features))
+
     def alike(self, Geometry inner):
         """Return the same in front of another geometry."""
         return type(self)(inner, self.n_features, self.dtype)

@@ -131,6 +131,11 @@ cdef class Ferns(Transformed):
         other.__setstate__({"met": np.pad(self.met[:shared], (0, n_features - shared))})
         return other
 
+    def trace_rows(self, rows):
+        shape = self.n_tests, self.n_ferns
+        thresholds = self.owners[0] if self.any_met else np.full_like(self.owners[0], np.inf)
+        return rows.cells(thresholds.reshape(shape), self.owners[2].reshape(shape), self.owners[4][0])
+
     cdef void note_column(self, Py_ssize_t j) noexcept nogil:
         """Test feature j where it comes before the one that is tested."""
         cdef Py_ssize_t k

@@ -120,6 +120,15 @@ cdef class Forest(RecentRows):
         self.restore_tests(state)
         fill(self.sums, state, "sums")
 
+    def trace(self, rows):
+        cdef Py_ssize_t n = self.n_trees()
+        if n == 0:
+            return rows.times(np.zeros((self.n_features, self.n_columns)), np.zeros(self.n_columns))
+        weights = self.sums[:n, :, :1]
+        means = np.divide(self.sums[:n, :, 1:], weights, out=np.zeros((n, NODES, self.n_columns)), where=weights > 0)
+        singles = rows.clip(-FLT_MAX, FLT_MAX)
+        return singles.tree_sums(self.tested[:n], self.thresholds[:n], self.children[:n], means) / n
+
     def recombine(self, column_map):
         """Return a copy with the targets of new columns: see `Euclidean.recombine`."""
         cdef Forest other = type(self)(self.n_features, len(column_map), self.dtype, self.n_kept)

@@ -63,6 +63,11 @@ cdef class Fourier(Transformed):
         """Return a copy with the first features only, or with new ones, which were zero so far."""
         return type(self)(self.inner, n_features, self.gamma, self.seed)
 
+    def trace_rows(self, rows):
+        turns, shifts, _ = self.owners
+        phases = rows.times(turns, shifts)
+        return ((phases - phases.apply("Round")) * (2 * np.pi)).apply("Cos") * self.height
+
     cdef void change(self, const Row* x, Row* out) noexcept nogil:
         self.primitives.phases(x, self.turns, self.shifts, self.row.n, <void*>out.values)
         self.primitives.cosines(out.values, self.row.n, self.height, <void*>out.values)

@@ -140,6 +140,13 @@ cdef class Geometry:
         """Return how many numbers it would keep besides the weights of this many features."""
         return 0
 
+    def trace(self, rows):
+        """Return the scores of traced rows (see io/_onnx_graph.py), with the weights that predict."""
+        if not self.linear:
+            raise TypeError(f"{type(self).__name__} cannot be exported")
+        weights, intercepts = self.mean()
+        return rows.times(weights.T, intercepts)
+
     def leaves(self):
         """Return the geometries that are side by side in this one, or itself if it does not combine others."""
         return [self]

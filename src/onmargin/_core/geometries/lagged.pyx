@@ -91,6 +91,14 @@ cdef class Lagged(Transformed):
         intercept = intercept + self.targets[0] + lags @ (self.targets[:LAGS] - self.targets[1:])
         return rest if self.with_rows else np.zeros((len(weights), self.n_features), self.dtype), intercept
 
+    def trace_rows(self, rows):
+        changes = (self.targets[:LAGS] - self.targets[1:]).clip(-FLT_MAX, FLT_MAX).astype(self.dtype)
+        lags = rows.times(np.zeros((self.n_features, LAGS)), changes)
+        return lags.beside(rows) if self.with_rows else lags
+
+    def trace_scores(self, scores):
+        return scores + self.targets[0]
+
     cdef void change(self, const Row* x, Row* out) noexcept nogil:
         cdef Py_ssize_t k
         cdef int32_t* indices = <int32_t*>out.indices

@@ -20,6 +20,9 @@ cdef enum:
 cdef enum:
     NEAREST = 5
 
+# A reach of neighbors that is not 0, so that an exported model need not divide by 0.
+cdef double SMALLEST = 1e-300
+
 
 cdef double narrowed(const Row* x, const Row* out, Py_ssize_t itemsize) noexcept nogil:
     """Copy the values of a row to `out` in single precision; return half of their squared norm."""
@@ -125,6 +128,25 @@ cdef class Neighbors(Geometry):
         other = type(self)(len(rows), targets.shape[1], self.dtype)
         other.__setstate__({"clock": self.clock, "rows": rows, "targets": targets, "weights": self.weights})
         return other
+
+    def trace(self, rows):
+        cdef Py_ssize_t n = min(self.clock, KEPT)
+        if n == 0:
+            return rows.times(np.zeros((self.n_features, self.n_columns)), np.zeros(self.n_columns))
+        rows = rows.rounded(np.float32)
+        found, places = rows.times(self.rows[:, :n], self.owners[0][:n]).nearest(min(n, NEAREST + 1))
+        distances = ((rows * rows).sum(1, keep=True) / 2 - found).clip(0, np.inf)
+        n = min(n, NEAREST)
+        nearest = places.gather(range(n))
+        weights = given = nearest.table(self.weights)
+        if self.clock > NEAREST:
+            reach = distances.gather([NEAREST])
+            near = (distances.gather(range(NEAREST)) / reach.clip(SMALLEST, np.inf) * -1.0 + 1.0).clip(0, np.inf)
+            close = given * near * (reach > 0.0).numbers()
+            weights = (close.sum(1, keep=True) > 0.0).where(close, given)
+        total = weights.sum(1, keep=True)
+        sums = (nearest.table(self.targets) * weights.reshape(0, n, 1)).sum(1)
+        return sums / (total > 0.0).where(total, 1.0)
 
     cdef void scores(self, Round* r) noexcept nogil:
         self.half = narrowed(r.x, &self.row, self.itemsize)

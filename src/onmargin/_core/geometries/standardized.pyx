@@ -128,6 +128,12 @@ cdef class Standardized(Transformed):
         unit = np.where(varied, np.sqrt(np.where(varied, self.spreads, 1) / max(self.seen.rows, 1)), INFINITY)
         return plain_line(weights, unit, self.means, intercept, self.dtype)
 
+    def trace_rows(self, rows):
+        spreads = np.maximum(self.spreads, METRIC_SMALLEST_SPREAD)
+        most = sqrt(self.seen.rows)
+        standardized = (rows - self.means) / np.sqrt(spreads / max(self.seen.rows, 1))
+        return standardized.clip(-most, most).rounded(self.dtype)
+
     cdef void change(self, const Row* x, Row* out) noexcept nogil:
         cdef const void* values = lay_out(x, self.n_features, self.itemsize, <char*>out.values)
         self.primitives.standardize(

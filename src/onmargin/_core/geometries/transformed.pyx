@@ -36,6 +36,14 @@ cdef class Transformed(Geometry):
         """Return weights and intercepts for the incoming rows, given those for the changed rows."""
         return weights, intercepts
 
+    def trace_rows(self, rows):
+        """Return the changed rows of traced ones (see io/_onnx_graph.py)."""
+        raise TypeError(f"{type(self).__name__} rows cannot be exported")
+
+    def trace_scores(self, scores):
+        """Return the scores of a model, given the traced scores of the inner one."""
+        return scores
+
     def alike(self, Geometry inner):
         """Return the same transformation in front of another geometry."""
         return type(self)(inner)

@@ -105,6 +105,39 @@ cdef class Grading:
         self.rounds, self.kept[0], self.kept[1] = np.clip(np.nan_to_num(ranks[-3:]), 0, 2**53)
         self.stale = True
 
+    def trace(self, scores, awake, shares, double heaviest, bint blends):
+        """Return the graded scores, given the traced scores of the models that are awake, and the shares of votes."""
+        n, squares = len(awake), self.owners[0][0, awake]
+        known = squares > 0
+        units = np.sqrt(np.where(known, squares, 1) / max(self.count, 1))
+        if self.odds is not None:
+            votes = ((scores >= 0.0).where(1.0, -1.0) * shares).sum(1, keep=True)
+            if self.count == 0:
+                return votes
+            if blends:
+                votes = (scores / (scores.abs() + units) * (shares * known)).sum(1, keep=True)
+            odds = self.odds.trace(scores, awake, units, known, self.count, heaviest)
+            little = (odds.abs() * -1.0).exp() * LITTLE
+            changed = (odds >= 0.0).where(little * -1.0, little)
+            agrees = (odds >= 0.0).apply("Equal", votes >= 0.0)
+            return agrees.where(odds, changed)
+        shape = 0, n, self.width
+        scores = scores.reshape(*shape)
+        best = scores.reshape(-1, self.width).one_hot(self.width).numbers().reshape(-1, *shape[1:])
+        votes = (best * shares[:, None]).sum(1)
+        if self.count == 0:
+            return votes
+        z = (scores - scores.sum(2, keep=True) / self.width) / units[:, None] * known[:, None]
+        scaled = z / (z.abs() + 1.0)
+        if blends:
+            votes = (scaled * shares[:, None]).sum(1)
+        self.refresh(heaviest)
+        own = self.owners[0][3, awake]
+        grades = (scaled * (own / own.sum())[:, None]).sum(1)
+        best = votes.one_hot(self.width)
+        most = best.where(-np.inf, grades).max(1, keep=True)
+        return best.where(grades.apply("Max", most + votes * LITTLE), grades)
+
     cdef double mean_of(self, const double* s) noexcept nogil:
         """Return the mean of the scores of one model."""
         cdef Py_ssize_t c

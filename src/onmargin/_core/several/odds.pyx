@@ -114,6 +114,16 @@ cdef class Odds:
         self.refresh(rounds, heaviest)
         return votes_of.pool(&self.of, s, awake, squares, rounds, self.padded)
 
+    def trace(self, scores, awake, units, known, double rounds, double heaviest):
+        """Return the log odds, given the traced scores of the models that are awake, and their units."""
+        self.refresh(rounds, heaviest)
+        slope, offset, shares = self.owner[[0, 1, 6]][:, awake]
+        x = (scores / units * known).clip(-10.0, 10.0)
+        f = (x * slope + offset).clip(-30.0, 30.0)
+        likely, unlikely = (((f * sign).exp() + 1.0) for sign in (-1.0, 1.0))
+        with_, against = ((likely.apply("Reciprocal") * shares).sum(1, keep=True) for likely in (likely, unlikely))
+        return (with_ / against).log()
+
     cdef void observe(self, const double* s, const double* awake, bint all_awake, const double* squares,
                       double rounds, double y, double weight, double heaviest) noexcept nogil:
         """Learn from the scores of all models in a round, and its label, -1 or 1."""

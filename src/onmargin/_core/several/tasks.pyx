@@ -224,6 +224,16 @@ cdef class ExpertVote(Task):
             self.poll(s + i * n_scores, votes + i * self.width)
         return out + self.offset if self.from_first else out
 
+    def trace(self, models):
+        """Return the scores that predict, as `combine` does, given the traced scores of the models."""
+        if not self.hedge:
+            return models[self.leader] + self.offset
+        awake = np.flatnonzero(~self.sleeping)
+        scores = models[awake[0]].beside(*[models[m] for m in awake[1:]])
+        if self.grading is not None:
+            return self.grading.trace(scores, awake, self.weights[awake], self.votes.heaviest, self.blends())
+        return (scores * self.weights[awake]).sum(1, keep=True) + self.offset
+
     cdef void gather(self, const double* s) noexcept nogil:
         """Collect the scores of the models."""
         cdef Py_ssize_t m
