@@ -18,7 +18,10 @@ def test_features_of_an_example_by_name():
     features = RecordFeatures(separator=":")
     assert features.read({"size": 2, "town": "Ulm"}) == {"size": 2.0, "town=Ulm": 1.0}
     assert features.read(["a", "b:2.5", "a"]) == {"a": 2.0, "b": 2.5}
-    assert features.read("to be or not to be")["to"] == pytest.approx(2 / np.sqrt(10))
+    count = 1 + np.log(2)
+    assert features.read("to be or not to be")["to"] == pytest.approx(count / np.sqrt(2 * count**2 + 2))
+    by_count = RecordFeatures(weighting="tf")
+    assert by_count.read("to be or not to be")["to"] == pytest.approx(2 / np.sqrt(10))
     assert RecordFeatures(n_features=8).read(["a", "b"]) == {"a": 1.0, "b": 1.0}
     assert features.read({"a": float("nan"), "b": None, "c": 0, "d": np.float32("nan")}) == {}
     assert features.read({"a": float("nan"), "c": 0, "d": -0.0}, zeros=True) == {"c": 0.0, "d": 0.0}

@@ -1,5 +1,7 @@
 """Learning examples in blocks equals learning them one by one, bit for bit."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -125,9 +127,19 @@ def test_words_of_ascii_are_words_of_any_text(words, gap):
     assert Text(longest=2).words(text) == long_enough
 
 
+@given(st.text(alphabet="abXY09_ .,!?'\n\t\x00\x1c\x7f~é😀\u0627\u0300\u00a0", max_size=200), st.booleans())
+def test_symbols_are_words(text, joined):
+    """Symbols, emoji and single letters, which tell apart tweets and chats, were dropped."""
+    split = Text(symbols=True, longest=1 + joined)
+    blank = str.maketrans(dict.fromkeys("\x00\x1c\x7f", " "))
+    expected = re.findall(r"\w+|[^\w\s]", text.lower().translate(blank))
+    assert split.words(text) == expected
+    assert split.words(f"{text} é") == [*expected, "é"]
+
+
 def test_texts_of_very_many_words():
     weights = (
-        stream.PassiveAggressiveRegressor(features=RecordFeatures(normalize=False))
+        stream.PassiveAggressiveRegressor(features=RecordFeatures(normalize=False, weighting="tf"))
         .learn_one("fig date fig " * 30_000, 1.0)
         .weights()
     )

@@ -13,7 +13,6 @@ from onmargin import stream
 from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.text.names import Hashed, Names
 from onmargin._core.text.reader import Reader
-from onmargin._core.text.words import Text
 from onmargin.features import RecordFeatures
 from onmargin.models.ensemble import find_members
 from tests.stream.cases import BY_ROW, CASES, Case, learned, state
@@ -45,8 +44,7 @@ def matrix(case, model):
         return np.array(X, dtype=model.features_.dtype)
     if case.kind == "sparse_rows":
         return sparse.vstack(X).tocsr().astype(model.features_.dtype)
-    shortest, longest = model.features_.ngrams
-    text = Text(lowercase=True, shortest=shortest, longest=longest, weighting=model.features_.weighting, normalize=True)
+    text = model.features_._text()
     names = Names() if model.features_.n_features is None else Hashed(model.features_.n_features.bit_length() - 1)
     reader = Reader(names, grow=True, dtype=model.features_.dtype, text=text)
     for x in X:

@@ -130,17 +130,16 @@ letters = st.text("abC_ 1éß.,\n", max_size=30)
     st.sampled_from([None, 2**5, 2**18]),
     st.sampled_from([(1, 1), (1, 2), (2, 2), (2, 3), (1, 5), (4, 6), (100, 100)]),
     st.sampled_from(["tf", "binary", "log"]),
-    st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    st.tuples(st.booleans(), st.booleans(), st.booleans(), st.booleans()),
 )
 def test_texts_are_those_of_a_plain_reading(texts, n_features, ngrams, weighting, flags):
-    lowercase, normalize, idf = flags
-    reading = RecordFeatures(
-        n_features=n_features, ngrams=ngrams, lowercase=lowercase, weighting=weighting, normalize=normalize, idf=idf
-    )
+    lowercase, normalize, idf, symbols = flags
+    options = {"lowercase": lowercase, "normalize": normalize, "idf": idf, "symbols": symbols, "weighting": weighting}
+    reading = RecordFeatures(n_features=n_features, ngrams=ngrams, **options)
     model = stream.PassiveAggressiveRegressor(features=reading, fit_intercept=False)
     seen = Counter()
     for n_texts, text in enumerate(texts, start=1):
-        words = re.findall(r"\w\w+", text.lower() if lowercase else text)
+        words = re.findall(r"\w+|[^\w\s]" if symbols else r"\w\w+", text.lower() if lowercase else text)
         model.learn_one(text, 1.0)
         grams = Counter(
             model._names.get(" ".join(words[i : i + n]))
@@ -180,7 +179,7 @@ def test_texts_shorter_than_an_ngram_have_no_such_ngrams(lowercase, weighting, n
             assert one.predict_many(SHORT_TEXTS) == many.predict_many(SHORT_TEXTS)
             fewest = ngrams[0]
             assert [bool(one._opened().features(text)[0]) for text in SHORT_TEXTS] == [
-                len(re.findall(r"\w\w+", text)) >= fewest for text in SHORT_TEXTS
+                len(re.findall(r"\w+|[!-/]", text)) >= fewest for text in SHORT_TEXTS
             ]
 
 

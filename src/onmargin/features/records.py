@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from onmargin._core.text.names import Hashed, Index, Names
 from onmargin._core.text.reader import Reader
@@ -14,7 +14,7 @@ from onmargin.models.options import check_options, option, optional
 from onmargin.models.rules import FLAG, NONE, Character, Instance, Number, PowerOfTwo, Span, Strings, Word
 
 # The options that concern texts.
-TEXT_OPTIONS = ("lowercase", "ngrams", "weighting", "normalize", "idf")
+TEXT_OPTIONS = ("lowercase", "symbols", "ngrams", "weighting", "normalize", "idf")
 _MOST_KEPT = 10_000  # maximum number of column names that a converter remembers
 
 
@@ -51,11 +51,14 @@ class RecordFeatures:
         Type of the weights.
     lowercase : bool, default=True
         Whether to convert texts to lower case.
+    symbols : bool, default=True
+        Whether symbols of a text, such as punctuation and emoji, are words, each by itself, and single letters and
+        digits, too. If False, words have at least two letters, digits or underscores.
     ngrams : tuple of int, default=(1, 1)
         The minimum and maximum number of words in the word n-grams that are features of a text.
-    weighting : {"tf", "binary", "log"}, default="tf"
-        Value of a feature of a text: "tf" is its count, "binary" is 1, and "log" is one plus the logarithm of its
-        count.
+    weighting : {"log", "tf", "binary"}, default="log"
+        Value of a feature of a text: "log" is one plus the logarithm of its count, "tf" is the count, and "binary" is
+        1.
     normalize : bool, default=True
         Whether to scale the feature vectors of texts to length 1.
     idf : bool, default=False
@@ -104,12 +107,16 @@ class RecordFeatures:
     'bad'
     """
 
+    # The values of parameters in model files that were written before there were such parameters.
+    _values_before: ClassVar[dict[str, Any]] = {"symbols": False}
+
     n_features: int | None = option(None, NONE, PowerOfTwo())
     separator: str | None = option(None, NONE, Character())
     dtype: str = option("float64", Word("float64", "float32"))
     lowercase: bool = option(True, FLAG)
+    symbols: bool = option(True, FLAG)
     ngrams: tuple[int, int] = option((1, 1), Span())
-    weighting: str = option("tf", Word("tf", "binary", "log"))
+    weighting: str = option("log", Word("log", "tf", "binary"))
     normalize: bool = option(True, FLAG)
     idf: bool = option(False, FLAG)
     text: str | Sequence[str] = option((), Instance(str, "a string"), Strings())
@@ -189,6 +196,7 @@ class RecordFeatures:
         shortest, longest = self.ngrams
         return Text(
             lowercase=bool(self.lowercase),
+            symbols=bool(self.symbols),
             shortest=int(shortest),
             longest=int(longest),
             weighting=self.weighting,

@@ -191,7 +191,7 @@ class Reader:
         kind: Any = public_class(content["class"])
         if kind is None:
             raise ValueError(f"{content['class']!r} is not a public class of this version of onmargin")
-        model = kind(**self.mapped(content["parameters"]))
+        model = kind(**getattr(kind, "_values_before", {}) | self.mapped(content["parameters"]))
         model._check_parameters()
         state = self.mapped(content["state"])
         taken = sorted(name for name in state if hasattr(kind, name) or name in content["parameters"])

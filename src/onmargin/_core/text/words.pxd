@@ -7,13 +7,14 @@ from onmargin._core.text.names cimport Entry, Span
 
 
 cdef class Text:
-    cdef readonly bint lowercase
+    cdef readonly bint lowercase, symbols
     cdef readonly int shortest, longest   # words of an n-gram
     cdef readonly str weighting
     cdef readonly bint normalize
     cdef bint binary, logarithmic
-    cdef bytearray letters_memory, spans_memory
+    cdef bytearray letters_memory, copied_memory, spans_memory
     cdef char* letters                    # the words in UTF-8, with room behind them
+    cdef char* copied                     # the words as they stand in the text, before they are joined for n-grams
     cdef Span* spans                      # position of each word in `letters`
     cdef Py_ssize_t n_words
     cdef Py_ssize_t longest_text          # characters that there is room for
@@ -21,6 +22,7 @@ cdef class Text:
     cdef int split(self, PyObject* text) except -1 nogil
     cdef int reserve(self, Py_ssize_t n) except -1 with gil
     cdef void split_any(self, PyObject* text) noexcept nogil
+    cdef Py_ssize_t end_word(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t letters) noexcept nogil
     cdef void weigh(self, Entry* entries, Py_ssize_t n, Frequencies frequencies) noexcept nogil
 
 

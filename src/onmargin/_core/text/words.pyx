@@ -22,6 +22,7 @@ cdef extern from "Python.h" nogil:
     bint PyUnicode_IS_ASCII(PyObject* text)
     Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t index)
     bint Py_UNICODE_ISALNUM(Py_UCS4 c)
+    bint Py_UNICODE_ISSPACE(Py_UCS4 c)
     Py_UCS4 Py_UNICODE_TOLOWER(Py_UCS4 c)
 
 
@@ -29,8 +30,8 @@ cdef extern from "words.h" nogil:
     enum:
         WORDS_PADDING
 
-    Py_ssize_t words_find(const char* text, Py_ssize_t n, bint lower, char* out, Span* spans)
-    void words_join(char* text, Span* spans, Py_ssize_t n)
+    Py_ssize_t words_find(const char* text, Py_ssize_t n, bint lower, bint symbols, char* out, Span* spans)
+    void words_join(const char* text, Span* spans, Py_ssize_t n, char* out)
 
 
 cdef inline Py_ssize_t encode(uint32_t c, char* out) noexcept nogil:
@@ -50,16 +51,24 @@ cdef inline Py_ssize_t encode(uint32_t c, char* out) noexcept nogil:
     return 4
 
 
+cdef inline bint is_symbol(Py_UCS4 c) noexcept nogil:
+    """Whether a character that is not one of words is visible, and can be encoded."""
+    return c > c' ' and c != 0x7F and not 0xD800 <= c < 0xE000 and not Py_UNICODE_ISSPACE(c)
+
+
 cdef class Text:
-    """Features of texts: words of at least two letters, digits or underscores, alone and in n-grams.
+    """Features of texts: words of letters, digits or underscores, alone and in n-grams.
+
+    With `symbols`, every character that is not blank is in a word: other characters are words of their own. Without
+    `symbols`, words have at least two characters, and all others are left out.
 
     An n-gram has `shortest` to `longest` words. `weighting` is the value of a feature: "binary" 1,
     "tf" how often it occurs, "log" one plus the logarithm of that. With `normalize`, rows have length 1.
     """
 
-    def __init__(self, *, bint lowercase=True, int shortest=1, int longest=1, str weighting="tf",
+    def __init__(self, *, bint lowercase=True, bint symbols=False, int shortest=1, int longest=1, str weighting="tf",
                  bint normalize=True):
-        self.lowercase = lowercase
+        self.lowercase, self.symbols = lowercase, symbols
         self.shortest, self.longest = shortest, longest
         self.weighting = weighting
         self.normalize = normalize
@@ -67,8 +76,8 @@ cdef class Text:
         self.reserve(1024)
 
     def __reduce__(self):
-        settings = {"lowercase": self.lowercase, "shortest": self.shortest, "longest": self.longest,
-                    "weighting": self.weighting, "normalize": self.normalize}
+        settings = {"lowercase": self.lowercase, "symbols": self.symbols, "shortest": self.shortest,
+                    "longest": self.longest, "weighting": self.weighting, "normalize": self.normalize}
         return partial(type(self), **settings), ()
 
     def words(self, str text):
@@ -79,9 +88,11 @@ cdef class Text:
 
     cdef int reserve(self, Py_ssize_t n) except -1 with gil:
         """Make room for the words of n characters of at most four bytes each."""
-        self.letters_memory = bytearray(4 * n + WORDS_PADDING)
-        self.spans_memory = bytearray((n // 2 + 2) * sizeof(Span))
+        self.letters_memory = bytearray(5 * (n + 1) + WORDS_PADDING)  # each may have a blank behind it
+        self.copied_memory = bytearray(n + WORDS_PADDING if self.longest > 1 else 0)
+        self.spans_memory = bytearray((n + 2) * sizeof(Span))
         self.letters = PyByteArray_AS_STRING(self.letters_memory)
+        self.copied = PyByteArray_AS_STRING(self.copied_memory)
         self.spans = <Span*>PyByteArray_AS_STRING(self.spans_memory)
         self.longest_text = n
         return 0
@@ -89,12 +100,16 @@ cdef class Text:
     cdef int split(self, PyObject* text) except -1 nogil:
         """Find the words; for n-grams they are joined with blanks, so that n-grams are slices."""
         cdef Py_ssize_t n = PyUnicode_GET_LENGTH(text)
+        cdef char* copied
         if n > self.longest_text:
             self.reserve(2 * n)
         if PyUnicode_IS_ASCII(text):
-            self.n_words = words_find(<char*>PyUnicode_DATA(text), n, self.lowercase, self.letters, self.spans)
+            copied = self.copied if self.longest > 1 else self.letters
+            self.n_words = words_find(
+                <char*>PyUnicode_DATA(text), n, self.lowercase, self.symbols, copied, self.spans
+            )
             if self.longest > 1:
-                words_join(self.letters, self.spans, self.n_words)
+                words_join(copied, self.spans, self.n_words, self.letters)
         else:
             self.split_any(text)
         return 0
@@ -112,12 +127,19 @@ cdef class Text:
                 letters += 1
                 used += encode(Py_UNICODE_TOLOWER(c) if self.lowercase else c, self.letters + used)
                 continue
-            if letters >= 2:
-                self.spans[self.n_words].start, self.spans[self.n_words].end = start, used
-                self.n_words += 1
-                self.letters[used] = c' '
-                start = used + 1
+            start = self.end_word(start, used, letters)
             used, letters = start, 0
+            if self.symbols and is_symbol(c):
+                start = used = self.end_word(start, used + encode(c, self.letters + used), 2)
+
+    cdef inline Py_ssize_t end_word(self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t letters) noexcept nogil:
+        """Note a word of so many letters, if it is long enough; return where the next one starts."""
+        if letters < 2 - self.symbols:
+            return start
+        self.spans[self.n_words].start, self.spans[self.n_words].end = start, end
+        self.n_words += 1
+        self.letters[end] = c' '
+        return end + 1
 
     cdef void weigh(self, Entry* entries, Py_ssize_t n, Frequencies frequencies) noexcept nogil:
         """Weight the features of a text, whose values are their counts."""
