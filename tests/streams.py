@@ -104,12 +104,20 @@ class Stream:
         learner.learn(as_rows(self.X if rows is None else rows), self.y, weight)
         return learner
 
-    def twin(self, rule: Rule = PA, *, bias: float = 0.0, weight: NDArray[Any] | None = None) -> reference.Run:
+    def twin(
+        self,
+        rule: Rule = PA,
+        *,
+        bias: float = 0.0,
+        weight: NDArray[Any] | None = None,
+        start: NDArray[Any] | None = None,
+    ) -> reference.Run:
         """Run the NumPy reference in double precision, with an additional feature for the intercept."""
         live = np.ones(len(self.y), bool) if weight is None else weight > 0
         X = reference.with_intercept(self.X[live].astype(np.float64), None if isnan(bias) else bias)
         scale = None if weight is None else weight[live]
-        return reference.play(X, self.y[live], TASKS[self.task][1], rule.twin, columns=self.columns, weight=scale)
+        task = TASKS[self.task][1]
+        return reference.play(X, self.y[live], task, rule.twin, columns=self.columns, weight=scale, start=start)
 
     def estimator(self, rule: Rule = PA, **parameters: Any) -> Any:
         """Return the public estimator, by default without an intercept; regression has no class weights."""

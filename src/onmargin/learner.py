@@ -339,6 +339,11 @@ def mark_seen(model: Any, *, seen: bool) -> None:
     model._learner.mark_seen(seen=seen)
 
 
+def mark_fitted(model: Any, *, fitted: bool) -> None:
+    """Set whether passes over data are over, so that learning goes on from the averaged weights."""
+    model._model.fitted = fitted
+
+
 def as_rows(X: Any, *, guarded: bool = False) -> Rows:
     """Return the rows of a C-contiguous array or CSR matrix of float32 or float64.
 

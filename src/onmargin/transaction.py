@@ -76,9 +76,8 @@ class Transaction:
 
     def commit(self) -> None:
         """Keep the rounds so far, unless the call drops its rounds: an error then returns to this point."""
-        if not self.drops_rounds and self._learned():
-            self._last = Snapshot(self._owner)
-        self._undo = []
+        kept = Snapshot(self._owner) if not self.drops_rounds and self._learned() else self._last
+        self._last, self._undo = kept, []  # at once: an interrupt in between would undo what is kept
 
     def undo_by(self, undo: Callable[[], None]) -> None:
         """Call a function, after an error that restores the state of this point, to undo changes made in place."""

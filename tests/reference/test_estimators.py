@@ -74,6 +74,21 @@ def test_fit_makes_passes(task):
     assert_same(model, stream, run, run.mean)
 
 
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("task", TASKS)
+def test_learning_after_fit_starts_from_the_mean_with_a_new_one(task, container):
+    stream = gaussian(task, COLUMNS.get(task, 1), n_features=11)
+    X = CONTAINERS[container](stream.X)
+    model = stream.estimator(Rule(0.1), max_iter=2, tol=None, shuffle=False, average=True, intercept_scaling=1.0)
+    model.set_params(fit_intercept=True).fit(X, stream.y)
+    twice = Stream(task, np.tile(stream.X, (2, 1)), np.tile(stream.y, 2), stream.columns).twin(Rule(0.1), bias=1.0)
+    assert_same(model, stream, twice, twice.mean)
+    run = stream.twin(Rule(0.1), bias=1.0, start=twice.mean)
+    model.partial_fit(X, stream.y)
+    np.testing.assert_allclose(model.totals_.loss, twice.loss + run.loss)
+    np.testing.assert_allclose(np.atleast_2d(model.coef_), run.mean[:-1].T, atol=1e-10)
+
+
 @pytest.mark.parametrize("rule", [Rule(0.1), Rule(0.1, squared=True)], ids=str)
 @pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 3), ("one_vs_rest", 3)])
 def test_class_weights_scale_c(task, columns, rule):

@@ -24,6 +24,7 @@ from onmargin.features.records import RecordFeatures
 from onmargin.io import ReadError
 from onmargin.io.format import Recipe, is_pipe, list_names
 from onmargin.io.formats import FORMATS
+from onmargin.learner import mark_fitted
 
 
 def train(
@@ -63,6 +64,7 @@ def train(
             if run.learner is None:
                 raise Failure(f"there are no examples in {', '.join(options.files)}")
             with signals.whole():
+                mark_fitted(run.learner.model, fitted=True)
                 run.save()
         except Stopped as stop:
             run.save()
@@ -101,6 +103,7 @@ def load_run(options: TrainingOptions, out: str) -> Run:
         learner.model.features = replace(learner.model.features, n_jobs=options.parameters.get("n_jobs"))
     elif hasattr(learner.model, "n_jobs"):
         learner.model.n_jobs = options.parameters.get("n_jobs")
+    mark_fitted(learner.model, fitted=False)
     position = Position(*notes["position"])
     _check_sources(options, out, position, notes["sources"])
     return Run(

@@ -221,7 +221,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         with Transaction(self) as transaction:
             self._mark_growth(transaction)
             yield plan
-            self._model.options = values
+            self._model.options, self._model.fitted = values, True
             self._model.learner.close()
             self._model.learner.mark_seen(seen=False)
 
@@ -236,6 +236,8 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
             before = self._n_rounds()
             if self._begun and self._learner.forks:
                 self._model = copy(self._model)
+            if self._begun:
+                self._model.go_on()
             try:
                 yield plan, transaction
                 self._learner.close()

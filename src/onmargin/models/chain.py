@@ -76,7 +76,8 @@ class TaggerOptions:
     average : bool, int or None, default=None
         Whether to predict with the average of the weights after each sequence. If an integer above 1, averaging starts
         at that sequence. If None, weights are averaged if the first call is `fit`, and not if it is `partial_fit` or
-        `learn_one`. It is fixed when learning begins, until the tagger is fitted again.
+        `learn_one`. It is fixed when learning begins, until the tagger is fitted again. After `fit`, learning continues
+        from the averaged weights, with a new average, so that corrections take effect.
     combine : {"leader", "hedge"}, default="leader"
         With several values of C: "leader" labels with the chain of smallest cost so far, "hedge" labels each token by a
         vote of all chains, weighted by AdaHedge.

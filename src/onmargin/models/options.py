@@ -82,7 +82,7 @@ def average() -> Any:
         text="""
         average : bool or int, default=False
             Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts
-            at that round.
+            at that round. After `fit`, learning continues from the averaged weights, with a new average.
         """,
     )
 
@@ -97,7 +97,8 @@ def average_or_best(judged_by: str) -> Any:
         average : bool, int, "mean" or "best", default=False
             Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts
             at that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending
-            on the {judged_by} of each so far.
+            on the {judged_by} of each so far. After `fit`, learning continues from the averaged weights, with a new
+            average; with "best", both continue.
         """,
     )
 

@@ -140,6 +140,8 @@ class Model(Part):
         are used.
     labels : Labels or None, default=None
         The labels known so far. If None, there are none.
+    fitted : bool, default=False
+        Whether passes over data are over: learning then goes on from the averaged weights, with a new average.
     """
 
     plan: Plan
@@ -159,14 +161,16 @@ class Model(Part):
         members: list[str] | None = None,
         fixed: dict[str, Any] | None = None,
         labels: Labels | None = None,
+        fitted: bool = False,
     ) -> None:
         self.learner = learner
         self.members = members
         self.fixed = fixed
         self.labels = Labels() if labels is None else labels
+        self.fitted = fitted
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.learner, self.members, self.fixed, self.labels)
+        return type(self), (self.learner, self.members, self.fixed, self.labels, *([True] if self.fitted else []))
 
     def __copy__(self) -> Self:
         """Return a model with its own learner, totals and, if the learner forks, weights."""
@@ -218,6 +222,15 @@ class Model(Part):
         model.use_plan(plan)
         return model
 
+    def go_on(self) -> None:
+        """Continue from the averaged weights, with a new average, if passes over data are over.
+
+        An average over these passes would hide what is learned from now on.
+        """
+        if self.fitted:
+            self.learner.geometry = self.learner.geometry.restarted()
+            self.fitted = False
+
     def check_fixed(self, plan: Plan) -> None:
         """Refuse another plan that differs in what is fixed."""
         before = plan.fixed if self.fixed is None else self.fixed
@@ -258,6 +271,8 @@ class Model(Part):
         learner.check()
         if not isinstance(self.labels, Labels):
             raise ValueError(f"the labels of a model are a {type(self.labels).__name__}")
+        if not isinstance(self.fitted, bool):
+            raise ValueError(f"fitted must be True or False; got {self.fitted!r:.60}")
         labels = self.labels.known
         known = () if plan.ensemble is None else [*plan.ensemble.by_name()]
         if self.members is not None and (len(set(self.members)) < len(self.members) or set(self.members) - set(known)):

@@ -68,7 +68,7 @@ class BlockOptions:
         papers.
     average : bool or int, default=False
         Whether to predict with the average of the weights after each trial. If an integer above 1, averaging starts at
-        that trial.
+        that trial. After `fit`, learning continues from the averaged weights, with a new average.
     geometry : {"euclidean", "entropic"}, default="euclidean"
         If "entropic", the weights are on the simplex (at least 0, summing to 1) and updates are multiplicative. Useful
         where few of very many features matter. It supports the updates "max", "simperc", "conproj", "simproj" and

@@ -45,13 +45,16 @@ def play(
     total: Callable[[Iterable[float]], float] = sum,
     cost: Matrix | None = None,
     charge: Callable[[Vector, Any], float] | None = None,
+    start: Matrix | None = None,
 ) -> Run:
     """Learn the rows of X in order; `weight` scales C per row, and a weight of 0 skips the row.
+
+    The first weights are `start`, or zero; learning after `fit` starts from the mean of the rounds of `fit`.
 
     The loss of a round is `charge` of the scores and the target if given, otherwise the `total` of the losses of its
     half-spaces: their sum, or their max if they are one trial. Its cost, if `cost` is given, is cost[y, prediction].
     """
-    W = np.zeros((X.shape[1], columns))
+    W = np.zeros((X.shape[1], columns)) if start is None else start.copy()
     run = Run(weights=W, mean=np.zeros_like(W))
     for x, target, scale in zip(X, y, np.ones(len(X)) if weight is None else weight, strict=True):
         if scale == 0:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from onmargin._core.text.names import Names
 from onmargin.io.model_file import from_bytes, load_with_notes, to_bytes, write_bytes
 from onmargin.io.sharding import Shard
+from onmargin.learner import mark_fitted
 from onmargin.scale._batches import batch_learner, check_mixable, check_model
 from onmargin.scale._findings import Findings
 from onmargin.scale._mixing import MIXINGS, Learned, Mixture
@@ -232,6 +233,7 @@ class _Run:
 
     def epoch(self, trained: Any, epoch: int, engine: Engine) -> None:
         """Make one pass over every shard, and mix the results into the trained model."""
+        mark_fitted(trained, fitted=False)
         start = Learned.of(trained)
         mixture = Mixture(start, trained._learner.geometry, trained._learner.task)
         learn = _learn if epoch == 1 else _learn_again
@@ -245,6 +247,7 @@ class _Run:
             if self._progress is not None:
                 self._progress(Report(epoch, shard, place, *came_to, count))
         mixture.result().put_into(trained)
+        mark_fitted(trained, fitted=True)
         if hasattr(trained, "n_iter_"):
             trained.n_iter_ = epoch
         if self._checkpoint is not None:

@@ -17,6 +17,7 @@ def widen(model: Any, rows: Rows) -> Rows:
     if not rows.is_sparse() or not hasattr(model, "_learner"):
         return rows
     with model._turns:
+        model._opened()
         geometry = model._learner.geometry
         if rows.n_features > geometry.n_features:
             model._learner.geometry = geometry.resize(rows.n_features)

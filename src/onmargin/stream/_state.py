@@ -207,6 +207,7 @@ class StreamState(ModelFace):
                 kind = self._loop_type if self._kernel is None else KernelLoop
                 if not hasattr(self._model, "plan"):
                     self._model.use_plan(self.plan())
+                self._model.go_on()
                 if self._names is None:
                     loop = kind(self._model, None, self._vectors(), self._turns)
                 else:

@@ -146,6 +146,13 @@ cdef class Paths(Euclidean):
         for name in self.tables():
             getattr(copy, name)[:] = between(getattr(self, name), column_map)
 
+    def restart(self):
+        """Set the weights to their average, and begin a new average with the next round."""
+        means = self.mean_transitions()[:, :self.n_columns]
+        super().restart()
+        self.transitions[:] = means
+        self.lag_transitions[:] = 0
+
     def mean_transitions(self):
         """Return the averaged transitions, padded like the scores; the current ones until averaging has started."""
         mean = self.padded.copy()
@@ -320,6 +327,11 @@ cdef class EdgePaths(Paths):
         copy.places[:shared] = self.places[:shared]
         for mine, other in zip(self.by_pair(), copy.by_pair(), strict=True):
             other[:] = between(mine, column_map)
+
+    def restart(self):
+        """Set the weights to their average, and begin a new average with the next round."""
+        super().restart()
+        self.edges.restart()
 
     def by_pair(self):
         """Return the transition weights of the chosen features and their lag: feature by label by next label."""

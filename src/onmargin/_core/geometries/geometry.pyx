@@ -147,6 +147,10 @@ cdef class Geometry:
         weights, intercepts = self.mean()
         return rows.times(weights.T, intercepts)
 
+    def restarted(self):
+        """Return a copy that continues from the averaged weights, with a new average; itself without an average."""
+        return self
+
     def leaves(self):
         """Return the geometries that are side by side in this one, or itself if it does not combine others."""
         return [self]
@@ -363,6 +367,18 @@ cdef class Euclidean(Columns):
         if self.average:
             self.lag[:] = 0
             self.lag_intercept[:] = 0
+
+    def restarted(self):
+        if not self.average or self.clock < self.average:
+            return self
+        copy = self.resize(self.n_features)
+        copy.restart()
+        return copy
+
+    def restart(self):
+        """Set the weights to their average, and begin a new average with the next round."""
+        self.assign(*self.mean())
+        self.average = self.clock + 1
 
     def recombine(self, column_map):
         """Return a copy with new columns, as a `ColumnMap` makes them of those of this geometry."""

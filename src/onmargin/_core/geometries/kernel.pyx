@@ -165,6 +165,17 @@ cdef class Expansion(Columns):
             return arrays["coef"], self.intercept.copy()
         return arrays["coef"] - arrays["lag"] / rounds, self.intercept - self.lag_intercept / rounds
 
+    def restarted(self):
+        cdef Expansion copy
+        if not self.average or self.clock < self.average:
+            return self
+        coef, intercept = self.mean()
+        copy = self.fork()
+        copy.average = copy.clock + 1
+        zero = {"lag": np.zeros_like(coef), "lag_intercept": np.zeros_like(intercept)}
+        copy.__setstate__({"clock": copy.clock, **copy.arrays(), "coef": coef, "intercept": intercept, **zero})
+        return copy
+
     def recombine(self, column_map):
         """Return a copy with new columns, as a `ColumnMap` makes them of those of this geometry."""
         copy = type(self)(self.n_features, len(column_map), self.dtype, **self.settings())

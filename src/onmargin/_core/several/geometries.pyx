@@ -80,6 +80,10 @@ cdef class SideBySide(Geometry):
             for leaf in side.leaves()
         ]
 
+    def restarted(self):
+        left, right = self.left.restarted(), self.right.restarted()
+        return self if left is self.left and right is self.right else type(self)(left, right)
+
     def resize(self, Py_ssize_t n_features):
         """Return a pair with the first features only, or with new ones."""
         return type(self)(self.left.resize(n_features), self.right.resize(n_features))
@@ -342,6 +346,9 @@ cdef class ExpertPaths(Geometry):
     def recombine(self, column_map):
         """Return the models with combined labels: see `Paths`."""
         return type(self)([model.recombine(column_map) for model in self.models])
+
+    def restarted(self):
+        return type(self)([model.restarted() for model in self.models])
 
     def grown(self, column_map):
         """Return the models with new labels: see `Paths`."""
