@@ -111,13 +111,19 @@ class Stream:
         bias: float = 0.0,
         weight: NDArray[Any] | None = None,
         start: NDArray[Any] | None = None,
+        act: bool = False,
     ) -> reference.Run:
-        """Run the NumPy reference in double precision, with an additional feature for the intercept."""
+        """Run the NumPy reference in double precision, with an additional feature for the intercept.
+
+        With `act`, weights also act on the margin, as those of estimators do.
+        """
         live = np.ones(len(self.y), bool) if weight is None else weight > 0
         X = reference.with_intercept(self.X[live].astype(np.float64), None if isnan(bias) else bias)
         scale = None if weight is None else weight[live]
-        task = TASKS[self.task][1]
-        return reference.play(X, self.y[live], task, rule.twin, columns=self.columns, weight=scale, start=start)
+        task, y = TASKS[self.task][1], self.y[live]
+        if act and weight is not None and self.task != "regression":
+            task, y = reference.with_weights(task), list(zip(y.tolist(), weight[live].tolist(), strict=True))
+        return reference.play(X, y, task, rule.twin, columns=self.columns, weight=scale, start=start)
 
     def estimator(self, rule: Rule = PA, **parameters: Any) -> Any:
         """Return the public estimator, by default without an intercept; regression has no class weights."""

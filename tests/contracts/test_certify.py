@@ -465,6 +465,7 @@ TABLE = {
         (PassiveAggressiveClassifier(geometry="adaptive"), X, y),
         (onmargin.PassiveAggressiveRegressor(geometry="normalized"), X, X[:, 0]),
     ],
+    "``OnlineLogisticClassifier``": [(onmargin.OnlineLogisticClassifier(), X, y)],
     "``AROWClassifier`` and ``AROWRegressor`` with `forgetting`": [
         (onmargin.AROWClassifier(forgetting=0.1), X, y),
         (onmargin.AROWRegressor(forgetting=0.1), X, X[:, 0]),

@@ -42,11 +42,12 @@ def test_every_option(task, rule, scaling, average, weighted):
     weight = uneven_weights(60) if weighted else None
     model = stream.estimator(rule, average=average, **intercept(scaling))
     model.partial_fit(stream.X, stream.y, sample_weight=weight, **stream.classes)
-    run = stream.twin(rule, bias=INTERCEPTS[scaling], weight=weight)
+    run = stream.twin(rule, bias=INTERCEPTS[scaling], weight=weight, act=True)
     mean = run.weights
     if average:
         live = np.ones(60) if weight is None else weight
-        start = stream.twin(rule, bias=INTERCEPTS[scaling], weight=np.where(np.cumsum(live > 0) < average, live, 0))
+        early = np.where(np.cumsum(live > 0) < average, live, 0)
+        start = stream.twin(rule, bias=INTERCEPTS[scaling], weight=early, act=True)
         mean = (run.rounds * run.mean - start.rounds * start.mean) / (run.rounds - start.rounds)
     assert_same(model, stream, run, mean)
 
@@ -91,13 +92,13 @@ def test_learning_after_fit_starts_from_the_mean_with_a_new_one(task, container)
 
 @pytest.mark.parametrize("rule", [Rule(0.1), Rule(0.1, squared=True)], ids=str)
 @pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 3), ("one_vs_rest", 3)])
-def test_class_weights_scale_c(task, columns, rule):
+def test_class_weights_scale_c_and_the_margin(task, columns, rule):
     stream = gaussian(task, columns, n_features=5)
     weight = uneven_weights(len(stream.y))
     factor = {-1.0: 0.5, 0.0: 3.0, 1.0: 2.0}
     model = stream.estimator(rule, class_weight=factor)
     model.partial_fit(stream.X, stream.y, sample_weight=weight, **stream.classes)
-    run = stream.twin(rule, weight=weight * np.array([factor.get(y, 1.0) for y in stream.y]))
+    run = stream.twin(rule, weight=weight * np.array([factor.get(y, 1.0) for y in stream.y]), act=True)
     assert_same(model, stream, run, run.weights)
 
 
@@ -113,7 +114,7 @@ def test_balanced_weights_come_from_the_counts_so_far(task, columns):
         scale[i] = weight[i] * sum(seen.values()) / (len(seen) * seen[stream.y[i]])
     model = stream.estimator(Rule(0.1), class_weight="balanced")
     model.partial_fit(stream.X, stream.y, sample_weight=weight, **stream.classes)
-    run = stream.twin(Rule(0.1), weight=scale)
+    run = stream.twin(Rule(0.1), weight=scale, act=True)
     assert_same(model, stream, run, run.weights)
     assert model.class_counts_.tolist() == list(seen.values())
 
@@ -123,5 +124,5 @@ def test_balanced_fit_weighs_by_the_whole_data():
     model = stream.estimator(Rule(0.1), class_weight="balanced", max_iter=1, tol=None, shuffle=False)
     model.fit(stream.X, stream.y)
     counts = np.bincount(stream.y.astype(int))
-    run = stream.twin(Rule(0.1), weight=(len(stream.y) / (3 * counts))[stream.y.astype(int)])
+    run = stream.twin(Rule(0.1), weight=(len(stream.y) / (3 * counts))[stream.y.astype(int)], act=True)
     assert_same(model, stream, run, run.weights)

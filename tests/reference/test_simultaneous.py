@@ -43,8 +43,9 @@ def test_core_equals_twin(update, n_classes, C, container):
     weight = random.random(len(y)) * (random.random(len(y)) < 0.8)
     model = PassiveAggressiveClassifier(C=C, update=update, fit_intercept=False)
     model.partial_fit(CONTAINERS[container](X), y, classes=range(n_classes), sample_weight=weight)
-    step = reference.simultaneous(SCHEMES[update], C)
-    assert_same(model, reference.play(X, y, reference.rivals, step, columns=n_classes, weight=weight, total=max))
+    step, asked = reference.simultaneous(SCHEMES[update], C), reference.with_weights(reference.rivals)
+    targets = list(zip(y.tolist(), weight.tolist(), strict=True))
+    assert_same(model, reference.play(X, targets, asked, step, columns=n_classes, weight=weight, total=max))
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

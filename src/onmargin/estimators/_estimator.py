@@ -234,9 +234,9 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         plan, values = self._make_plan()
         with Transaction(self, drops_rounds=False) as transaction:
             before = self._n_rounds()
-            if self._begun and self._learner.forks:
-                self._model = copy(self._model)
             if self._begun:
+                if self._learner.forks:
+                    self._model = copy(self._model)
                 self._model.go_on()
             try:
                 yield plan, transaction

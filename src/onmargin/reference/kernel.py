@@ -61,7 +61,8 @@ def play_kernel(
         taus = np.zeros(len(losses))
         if live.any():
             mistaken = np.array([h.mistaken for h in halfspaces])
-            taus[live], gain = step(losses[live], q[live], mistaken[live], scale)
+            distances = losses + [h.beyond for h in halfspaces]
+            taus[live], gain = step(distances[live], q[live], mistaken[live], scale)
         if taus.any():
             move = (taus[:, None] * directions).sum(axis=0)
             run.coef[i] = move

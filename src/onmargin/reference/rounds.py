@@ -67,7 +67,8 @@ def play(
         taus, live = np.zeros(len(losses)), (losses > 0) & (q > 0)
         if live.any():  # aggressive; otherwise passive
             mistaken = np.array([h.mistaken for h in halfspaces])
-            taus[live], gain = step(losses[live], q[live], mistaken[live], scale)
+            distances = losses + [h.beyond for h in halfspaces]
+            taus[live], gain = step(distances[live], q[live], mistaken[live], scale)
             move = np.outer(x, (taus[:, None] * directions).sum(axis=0))  # in order: equal columns stay equal
             W += move
             run.dual_value += gain - (move**2).sum() / 2

@@ -12,13 +12,14 @@ Vector = NDArray[np.float64]
 class HalfSpace(NamedTuple):
     """A constraint: the scores must move along `direction` (one coefficient per score) until `loss` is zero.
 
-    `part` is the index of its part in a trial that is split into parts.
+    A step reduces the loss and `beyond`. `part` is the index of its part in a trial that is split into parts.
     """
 
     direction: Vector
     loss: float
     mistaken: bool = True
     part: int = 0
+    beyond: float = 0.0
 
 
 # scores, target -> the half-spaces, and whether the round is a mistake
@@ -98,13 +99,17 @@ def with_margins(task: Task, margin: Mapping[float, float]) -> Task:
 def with_weights(task: Task) -> Task:
     """Return a classification task whose targets are pairs of a target and a weight.
 
-    A step aims at the margin ``1 + (weight - 1) * min(loss, 1)`` instead of 1, if there is a loss.
+    If there is a loss, a step aims at the margin ``m + (weight - 1) * min(loss, m)`` instead of the margin m.
     """
 
     def weighted(scores: Vector, target: tuple[float, float]) -> tuple[list[HalfSpace], bool]:
         y, weight = target
         halfspaces, mistake = task(scores, y)
-        return [h._replace(loss=h.loss + (weight - 1) * min(max(h.loss, 0), 1)) for h in halfspaces], mistake
+        margins = [h.loss + h.direction @ scores for h in halfspaces]
+        return [
+            h._replace(beyond=(weight - 1) * min(max(h.loss, 0.0), margin))
+            for h, margin in zip(halfspaces, margins, strict=True)
+        ], mistake
 
     return weighted
 

@@ -140,7 +140,7 @@ cdef class Neighbors(Geometry):
         nearest = places.gather(range(n))
         weights = given = nearest.table(self.weights)
         if self.clock > NEAREST:
-            reach = distances.gather([NEAREST])
+            reach = distances.gather(range(NEAREST, NEAREST + 1))
             near = (distances.gather(range(NEAREST)) / reach.clip(SMALLEST, np.inf) * -1.0 + 1.0).clip(0, np.inf)
             close = given * near * (reach > 0.0).numbers()
             weights = (close.sum(1, keep=True) > 0.0).where(close, given)

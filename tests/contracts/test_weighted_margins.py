@@ -1,4 +1,4 @@
-"""Weights of examples and classes act on C and on the margin of mistakes: the core equals the NumPy reference."""
+"""Weights of examples and classes act on C and on the margin of mistakes."""
 
 import numpy as np
 import pytest
@@ -6,49 +6,8 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
-from onmargin import PassiveAggressiveClassifier, reference, stream
-from tests.reference.test_simultaneous import SCHEMES
-from tests.streams import CONTAINERS, RULES, TASKS, gaussian, uneven_weights
-
-
-@pytest.mark.parametrize("container", ["dense", "csr_array"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("rule", RULES, ids=str)
-@pytest.mark.parametrize(
-    ("task", "columns"), [("binary", 1), ("multiclass", 3), ("multiclass", 9), ("one_vs_rest", 3), ("one_vs_rest", 9)]
-)
-def test_core_equals_twin(task, columns, rule, dtype, container):
-    stream = gaussian(task, columns, dtype=dtype)
-    weight = uneven_weights(len(stream.y))
-    model = stream.estimator(rule)
-    model.partial_fit(CONTAINERS[container](stream.X), stream.y.astype(int), **stream.classes, sample_weight=weight)
-    targets = list(zip(stream.y.tolist(), weight.tolist(), strict=True))
-    run = reference.play(
-        stream.X.astype(np.float64),
-        targets,
-        reference.with_weights(TASKS[task][1]),
-        rule.twin,
-        columns=columns,
-        weight=weight,
-    )
-    tolerance = 1e-9 if dtype is np.float64 else 1e-4
-    np.testing.assert_allclose(model.coef_, run.weights.T, atol=tolerance * np.abs(run.weights).max())
-    for name in ("rounds", "mistakes", "updates", "dual_value"):
-        assert getattr(model.totals_, name) == pytest.approx(getattr(run, name), rel=10 * tolerance), name
-
-
-@pytest.mark.parametrize("C", [0.05, np.inf])
-@pytest.mark.parametrize("update", sorted(set(SCHEMES) - {"simperc"}))
-def test_all_rivals_need_the_weighted_margin(update, C):
-    stream = gaussian("multiclass", 5)
-    weight = uneven_weights(len(stream.y))
-    model = PassiveAggressiveClassifier(C=C, update=update, fit_intercept=False)
-    model.partial_fit(stream.X, stream.y.astype(int), classes=range(5), sample_weight=weight)
-    targets = list(zip(stream.y.tolist(), weight.tolist(), strict=True))
-    weighted, step = reference.with_weights(reference.rivals), reference.simultaneous(SCHEMES[update], C)
-    run = reference.play(stream.X, targets, weighted, step, columns=5, total=max, weight=weight)
-    np.testing.assert_allclose(model.coef_, run.weights.T, atol=1e-8)
-    assert model.totals_.mistakes == run.mistakes
+from onmargin import PassiveAggressiveClassifier, stream
+from tests.streams import gaussian, uneven_weights
 
 
 def test_a_weighted_cost_requires_its_root_times_the_weight():
