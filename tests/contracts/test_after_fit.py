@@ -136,8 +136,8 @@ def test_shards_and_streams(tmp_path):
     assert model.predict_one("w1 w2 zebra") == "b"
 
 
-def test_the_command_line_goes_on_from_the_mean(tmp_path):
-    """--from does, and so does a service that learns with the file; --resume goes on with the passes."""
+def test_the_command_line_continues_from_the_mean(tmp_path):
+    """--from does, and so does a service that learns with the file; --resume continues the passes."""
     data, more = tmp_path / "a.conll", tmp_path / "b.conll"
     data.write_text("the DT\ndog NN\n\nthe DT\ncat NN\nsleeps VB\n\n" * 50)
     more.write_text("dog VB\n\n")

@@ -2,6 +2,7 @@
 
 import warnings
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.datasets import load_diabetes, load_digits, load_iris
 
 import onmargin
 from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor, SequenceTagger, reference, stream
+from onmargin._core.tasks.task import Multiclass
 from onmargin.models.ensemble import AUTO
 
 random = np.random.default_rng(0)
@@ -23,11 +25,18 @@ CODES = (X[:, 0] > 0) + 2 * (X[:, 1] > 0.5)
 POWERS = {"euclidean": 1.0, "adaptive": 0.5, "normalized": 0.0}
 
 
+class OfWeightedC(PassiveAggressiveClassifier):
+    """Weights of examples multiply C only, not the margin."""
+
+    def plan(self):
+        return replace(super().plan(), task=lambda labels: Multiclass())
+
+
 @pytest.mark.parametrize("geometry", POWERS)
 @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_each_value_is_one_model_with_its_c_in_units_of_the_rows(geometry, loss):
-    """Example weights multiply C as well."""
-    kind, y = (PassiveAggressiveClassifier, CODES) if loss == "hinge" else (PassiveAggressiveRegressor, Y)
+    """The weights of the core multiply C as well."""
+    kind, y = (OfWeightedC, CODES) if loss == "hinge" else (PassiveAggressiveRegressor, Y)
     options = {"loss": loss, "geometry": geometry, "intercept_scaling": 1.0}
     model = kind(C="auto", **options).partial_fit(X, y)
     targets = Y if loss == "epsilon_insensitive" else None

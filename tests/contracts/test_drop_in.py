@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_sample_weight
 
 from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin.estimators._linear_classifier import LinearClassifier
 
 KINDS = [PassiveAggressiveClassifier, PassiveAggressiveRegressor]
 
@@ -211,6 +212,19 @@ def test_early_stopping_uses_the_held_out_score(kind, patience):
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     assert model.set_params(early_stopping=True).fit(X, y).n_iter_ == 1 + patience
+
+
+def test_early_stopping_weighs_what_it_held_out(monkeypatch):
+    rated = []
+    monkeypatch.setattr(LinearClassifier, "_quality", lambda self, scores, y, weight: rated.append((y, weight)) or 0.0)
+    X, y = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
+    options = {"early_stopping": True, "validation_fraction": 0.5, "random_state": 0}
+    PassiveAggressiveClassifier(class_weight={0: 3.0, 1: 2.0}, **options).fit(X, y, sample_weight=np.full(40, 0.5))
+    truth, weight = rated[0]
+    assert weight.tolist() == np.where(truth == 0, 1.5, 1.0).tolist()
+    rated.clear()
+    PassiveAggressiveClassifier(**options).fit(X, y)
+    assert rated[0][1] is None
 
 
 @pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")

@@ -73,6 +73,14 @@ EXPECTED_FAILURES = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
     "a weight scales C in one round: an example of weight 2 is not two examples",
 )
+# The check learns noise, and expects one class for nearly all rows.
+OF_FEW_ROWS = {"check_class_weight_classifiers": "25 rows are left to learn; scikit-learn's class fails it, too"}
+
+
+def expected_failures(estimator):
+    few = isinstance(estimator, PassiveAggressiveClassifier) and estimator.validation_fraction == 0.5
+    return EXPECTED_FAILURES | (OF_FEW_ROWS if few else {})
+
 
 CLASSES = make_classification(120, 8, n_informative=5, n_classes=3, random_state=0)
 NUMBERS = make_regression(120, 8, noise=1.0, random_state=0)
@@ -87,7 +95,7 @@ FAMILY = [
 ]
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda _: EXPECTED_FAILURES)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_check_of_scikit_learn(estimator, check):
     check(estimator)
 

@@ -64,7 +64,7 @@ def test_blocks(*, update, link, C, sets, rows, container):
 @pytest.mark.parametrize("update", SIMPLEX_TWINS)
 def test_class_features(*, update, link, C, rows, container):
     """Directions are differences of two rows; some classes have the features of the right one."""
-    trials = data(rows, 2)
+    trials = data(rows, 3)
     lengths = np.diff(trials.ends)
     y = np.random.default_rng(0).integers(0, lengths).astype(np.float64)
     make, twin = LINKS[link]

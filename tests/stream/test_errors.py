@@ -181,7 +181,7 @@ def test_before_anything_was_learned():
         ({"dtype": "float16"}, "dtype must be 'float64' or 'float32'"),
         ({"ngrams": (2, 1)}, "ngrams must be a pair of whole numbers"),
         ({"ngrams": 2}, "ngrams must be a pair"),
-        ({"weighting": "idf"}, "weighting must be 'tf' or 'binary' or 'log'"),
+        ({"weighting": "idf"}, "weighting must be 'log' or 'tf' or 'binary'"),
         ({"update": "best", "loss": "log"}, "loss must be .*; update must be"),
         ({"update": "simproj", "loss": "squared_hinge", "strategy": "ovr"}, "needs loss='hinge', strategy='joint'"),
         ({"update": "mira", "C": math.inf}, "needs a finite C"),

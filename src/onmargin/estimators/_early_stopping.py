@@ -10,15 +10,11 @@ from onmargin.learner import Offsets, as_rows
 
 
 def hold_out(
-    estimator: Any,
-    splitter: Any,
-    X: Any,
-    y: NDArray[Any],
-    quality: Callable[[NDArray[np.float64], NDArray[Any]], float],
+    estimator: Any, splitter: Any, X: Any, y: NDArray[Any], weight: NDArray[np.float64] | None
 ) -> tuple[Offsets | None, Callable[[], float] | None]:
     """Return the examples to learn (None for all) and, with `early_stopping`, a function that rates a pass.
 
-    `quality` rates scores for targets; higher is better.
+    `estimator._quality` rates scores for targets, with the weights of the examples; higher is better.
     """
     if not estimator.early_stopping:
         return None, None
@@ -31,4 +27,5 @@ def hold_out(
             f"examples: {error}"
         ) from error
     rows, truth = as_rows(X[held_out]), y[held_out]
-    return train, lambda: quality(estimator._model.scores(rows), truth)
+    counts = None if weight is None or not weight[held_out].any() else weight[held_out]
+    return train, lambda: estimator._quality(estimator._model.scores(rows), truth, counts)

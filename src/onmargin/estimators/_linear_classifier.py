@@ -39,7 +39,7 @@ class LinearClassifier(Classes, LinearEstimator):
     ----------
     early_stopping : bool, default=False
         Whether `fit` holds out a stratified part of the data, drawn with `random_state`, and stops by the accuracy on
-        it instead of by the mean loss.
+        it instead of by the mean loss. Weights of examples and classes count in the accuracy.
     validation_fraction : float, default=0.1
         Fraction of the data to hold out, between 0 and 1.
 
@@ -135,7 +135,7 @@ class LinearClassifier(Classes, LinearEstimator):
                 rows,
                 self._model.labels.targets(codes),
                 weight,
-                *hold_out(self, StratifiedShuffleSplit, X, y, self._quality),
+                *hold_out(self, StratifiedShuffleSplit, X, y, weight),
             )
         return self
 
@@ -303,5 +303,5 @@ class LinearClassifier(Classes, LinearEstimator):
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._model.probabilities(scores)
 
-    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
-        return float(np.mean(self._labels(scores) == y))
+    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any], weight: NDArray[np.float64] | None) -> float:
+        return float(np.average(self._labels(scores) == y, weights=weight))

@@ -25,8 +25,8 @@ class LinearRegressor(LinearEstimator):
     Parameters
     ----------
     early_stopping : bool, default=False
-        Whether `fit` holds out a part of the data, drawn with `random_state`, and stops by the R² on it instead of by
-        the mean loss.
+        Whether `fit` holds out a part of the data, drawn with `random_state`, and stops by the R² on it, weighted by
+        the weights of the examples, instead of by the mean loss.
     validation_fraction : float, default=0.1
         Fraction of the data to hold out, between 0 and 1.
 
@@ -82,7 +82,7 @@ class LinearRegressor(LinearEstimator):
                 self._begin(plan, X, weight=weight)
             self._model.set_task()
             self._start_from(coef_init, intercept_init)
-            self._fit(rows, target, weight, *hold_out(self, ShuffleSplit, X, y, self._quality))
+            self._fit(rows, target, weight, *hold_out(self, ShuffleSplit, X, y, weight))
         return self
 
     def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -143,5 +143,5 @@ class LinearRegressor(LinearEstimator):
         """
         return self._scores(X)[:, 0]
 
-    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
-        return float(r2_score(y, scores[:, 0]))
+    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any], weight: NDArray[np.float64] | None) -> float:
+        return float(r2_score(y, scores[:, 0], sample_weight=weight))

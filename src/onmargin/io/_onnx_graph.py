@@ -163,7 +163,7 @@ class Traced:
         return self.graph.add("Concat", self.name, *[other.name for other in others], axis=1)
 
     def one_hot(self, size: int) -> "Traced":
-        """Return flags: whether each of so many places is that of the largest number."""
+        """Return one flag per place, from 0 to size - 1: whether the largest number is there."""
         places = self.argmax(keep=True)
         return self.graph.add("Equal", places.name, self._places(range(size)))
 

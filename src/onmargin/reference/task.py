@@ -105,7 +105,7 @@ def with_weights(task: Task) -> Task:
     def weighted(scores: Vector, target: tuple[float, float]) -> tuple[list[HalfSpace], bool]:
         y, weight = target
         halfspaces, mistake = task(scores, y)
-        margins = [h.loss + h.direction @ scores for h in halfspaces]
+        margins = [h.loss + float(h.direction @ scores) for h in halfspaces]
         return [
             h._replace(beyond=(weight - 1) * min(max(h.loss, 0.0), margin))
             for h, margin in zip(halfspaces, margins, strict=True)
