@@ -7,10 +7,11 @@ member, whose name is the name of a codec in the table below.
 import hashlib
 import json
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from math import inf, isfinite, nan
+from math import inf, isfinite, nan, prod
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,11 @@ PUBLIC_MODULES = (
     ("stream.", "onmargin.stream"),
     ("confidence.", "onmargin.confidence"),
 )
+# Arrays of fewer numbers are stored as they are.
+SMALL = 1 << 13
+# An array is stored as its most frequent number and the others if these are at most one in RARE. At least one in LISTED
+# is stored, so that reading takes memory in proportion to the file.
+RARE, LISTED = 4, 32
 _JSON_TYPES = {type(None), bool, int, str}
 # How many characters shorter than the declared width of its type the items of an array may be.
 SPARE_CHARACTERS = 4096
@@ -105,7 +111,15 @@ class Writer:
         elif kind is dict:
             tag = "dict" if set(map(type, value)) <= {str} else "pairs"
         elif kind is np.ndarray and value.dtype.kind in "biuf" and value.dtype.name in DTYPES:
-            tag = "array"
+            tag = (
+                "array"
+                if value.size < SMALL
+                else "mostly"
+                if _is_mostly(value)
+                else "zlib"
+                if _is_text(value)
+                else "array"
+            )
         else:
             tag = next((tag for tag, codec in CODECS.items() if codec.accepts(value)), "")
         if tag:
@@ -216,6 +230,73 @@ class Codec:
 
 def _is_array(value: Any, kinds: str) -> bool:
     return type(value) in (np.ndarray, np.memmap) and value.dtype.kind in kinds
+
+
+def _is_text(array: NDArray[Any]) -> bool:
+    """Return whether an array has the bytes of names, which zlib shortens to about a third."""
+    return array.dtype == np.uint8 and array.ndim == 1
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the numbers of an array in C order as integers, which tell -0.0 from 0.0."""
+    return np.ascontiguousarray(array).reshape(-1).view(f"u{array.itemsize}")
+
+
+def _most_frequent(bits: NDArray[Any]) -> Any:
+    """Return the most frequent number of a sample."""
+    numbers, counts = np.unique(bits[:: len(bits) // 1024], return_counts=True)
+    return numbers[counts.argmax()]
+
+
+def _is_mostly(array: NDArray[Any]) -> bool:
+    """Return whether most numbers of an array are the same, as in weights of features that few classes have."""
+    bits = _bits(array)
+    return bool(array.itemsize > 1 and np.count_nonzero(bits != _most_frequent(bits)) <= len(bits) // RARE)
+
+
+def _encode_mostly(writer: Writer, array: NDArray[Any], place: str) -> dict[str, Any]:
+    bits = _bits(array)
+    base = _most_frequent(bits)
+    listed = bits != base
+    listed[::LISTED] = True
+    places = np.flatnonzero(listed)
+    return {
+        "shape": list(array.shape),
+        "number": writer.encode(np.array(base).view(array.dtype)[()], place),
+        "places": writer.add(places.astype(np.min_scalar_type(len(bits))), f"{place}.places"),
+        "others": writer.add(bits[listed].view(array.dtype), f"{place}.others"),
+    }
+
+
+def _decode_mostly(reader: Reader, content: Mapping[str, Any]) -> NDArray[Any]:
+    shape = [whole(length, "shape") for length in content["shape"]]
+    number, places, others = (
+        reader.decode(content["number"]),
+        *map(reader.arrays, (content["places"], content["others"])),
+    )
+    if not isinstance(number, np.number) or number.dtype != others.dtype or places.dtype.kind != "u":
+        raise ValueError(f"numbers of {others.dtype} at places of {places.dtype} among {number!r:.60}")
+    if places.shape != others.shape or places.ndim != 1 or (places[1:] <= places[:-1]).any():
+        raise ValueError("the places of numbers must rise, and there must be one for each")
+    if len(places) * LISTED < prod(shape) or (len(places) and places[-1] >= prod(shape)):
+        raise ValueError(f"{len(places)} places do not fit an array of shape {shape}")
+    claim(prod(shape) * others.itemsize)
+    array = np.full(prod(shape), number)
+    array[places] = others
+    return array.reshape(shape)
+
+
+def _encode_text(writer: Writer, array: NDArray[Any], place: str) -> dict[str, Any]:
+    return {"size": len(array), "data": writer.add(np.frombuffer(zlib.compress(array.data), np.uint8), place)}
+
+
+def _decode_text(reader: Reader, content: Mapping[str, Any]) -> NDArray[Any]:
+    size, stream = whole(content["size"], "size"), zlib.decompressobj()
+    claim(size)
+    text = stream.decompress(reader.arrays(content["data"]).data, size) if size else b""
+    if len(text) != size or stream.decompress(stream.unconsumed_tail, 1) or not stream.eof:
+        raise ValueError(f"compressed bytes do not have the size {size}")
+    return np.frombuffer(text, np.uint8)
 
 
 def _decode_float(reader: Reader, content: str) -> float:
@@ -358,6 +439,9 @@ CODECS: dict[str, Codec] = {
         Writer.add,
         lambda r, content: r.arrays(content),
     ),
+    # an array in which most numbers are the same, and one of bytes; the writer decides when
+    "mostly": Codec(lambda v: False, _encode_mostly, _decode_mostly),
+    "zlib": Codec(lambda v: False, _encode_text, _decode_text),
     # an array of strings or objects
     "items": Codec(lambda v: _is_array(v, "OU"), _encode_items, _decode_items),
     "csr": Codec(_is_csr, _encode_csr, _decode_csr),

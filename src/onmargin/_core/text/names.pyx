@@ -99,7 +99,8 @@ cdef class Names(Index):
         if not joined.isascii():
             sizes = [len(name.encode("utf-8", "surrogatepass")) for name in self.names]
         text = np.frombuffer(joined.encode("utf-8", "surrogatepass"), np.uint8)
-        return type(self), (), {"text": text, "ends": np.cumsum(np.fromiter(sizes, np.int64, self.size))}
+        ends = np.cumsum(np.fromiter(sizes, np.int64, self.size))
+        return type(self), (), {"text": text, "ends": ends.astype(np.min_scalar_type(len(text)))}
 
     def __setstate__(self, state):
         text, ends = state["text"].tobytes(), [0, *state["ends"].tolist()]
