@@ -124,6 +124,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"transition_features": ("near=", "row=4"), "average": True},
         {"update": "max_loss", "separator": None, "fit_intercept": False},
         {"update": "perceptron", "label_cost": {"b": 2.0}, "cost": "squared_hamming"},
+        {"update": "exact", "n_rivals": 3},
         {"C": [0.01, 1.0], "combine": "hedge", "average": 5},
         {"C": "auto", "transition_features": ("near=",)},
     ],

@@ -458,6 +458,9 @@ TABLE = {
     '``SequenceTagger(update="perceptron")``': [
         (onmargin.SequenceTagger(update="perceptron"), [[["a"], ["b"]]], [["s", "t"]])
     ],
+    '``SequenceTagger`` with ``update="conproj"`` or ``"exact"``': [
+        (onmargin.SequenceTagger(update=update), [[["a"], ["b"]]], [["s", "t"]]) for update in ("conproj", "exact")
+    ],
     '``SequenceTagger(cost="hamming")`` with `label_cost`': [],
     "``StructuredPredictor`` whose model has no ``cost_augmented_argmax``": [],
     '|learners without a theorem|; ``geometry="adaptive"`` and ``"normalized"``': [

@@ -155,7 +155,14 @@ def test_lengths_must_fit_the_matrix(lengths):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"update": "best"}, "update must be 'prediction' or 'max_loss' or 'perceptron'"),
+        (
+            {"update": "best"},
+            "update must be 'prediction' or 'max_loss' or 'conproj' or 'simproj' or 'simopt' or 'exact' or",
+        ),
+        ({"n_rivals": 0}, "n_rivals must be"),
+        ({"n_rivals": 3}, "n_rivals other than 5 needs update="),
+        ({"update": "exact", "C": np.inf}, "update='exact' needs a finite C"),
+        ({"update": "simproj", "C": [1, 2]}, "update='simproj' needs one value of C"),
         ({"cost": "edit"}, "cost must be"),
         ({"C": 0}, "C must be"),
         ({"separator": "::"}, "separator must be"),

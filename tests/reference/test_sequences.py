@@ -10,9 +10,10 @@ from onmargin import reference
 from onmargin._core.geometries.chain import EdgePaths, Paths
 from onmargin._core.steps.simultaneous import Even
 from onmargin._core.steps.step import Projection
-from onmargin._core.tasks.sequence import Sequence, decode, decode_best, decode_most_wrong
+from onmargin._core.tasks.sequence import RivalSequences, Sequence, decode, decode_best, decode_most_wrong
 from onmargin.learner import Learner, as_rows
 from tests.streams import CONTAINERS, uneven_weights
+from tests.trials import core_step, twin_step
 
 TOLERANCE = {np.float64: 1e-9, np.float32: 2e-4}
 
@@ -185,6 +186,57 @@ def test_rounds(*, chosen, update, step, labels, dtype, container):
     for name in totals.keys() - ({"dual_value"} if step == "perceptron" else set()):
         assert totals[name] == pytest.approx(getattr(run, name), rel=tolerance, abs=tolerance), name
     assert labels == 1 or 0 < totals["updates"] < totals["rounds"] + max_loss
+
+
+@pytest.mark.parametrize("container", ["dense", "csr_array"])
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("n_rivals", [1, 4, 40])
+@pytest.mark.parametrize("C", [0.02, 1.0])
+@pytest.mark.parametrize("update", ["conproj", "simproj", "simopt", "exact"])
+@pytest.mark.parametrize("chosen", [None, [1, 4]])
+def test_rounds_against_many_rivals(*, chosen, update, C, n_rivals, squared, container):
+    """The twin knows all labelings; a short sequence has fewer than 40."""
+    labels, bias, random = 3, 0.5, np.random.default_rng(1)
+    X, y, ends = some_sequences(np.float64, labels, n=25)
+    X += random.normal(0, 0.1, X.shape) * (X != 0)
+    weight = uneven_weights(len(ends) - 1)
+    cost = (1 - np.eye(labels)) * np.arange(1, labels + 1)[:, None] / 2
+    geometry = (Paths if chosen is None else EdgePaths)(X.shape[1], labels, np.float64, sparse=True, bias=bias)
+    if chosen:
+        geometry.choose(0, np.isin(np.arange(X.shape[1]), chosen))
+    pieces = [slice(a, b) for a, b in pairwise(ends)]
+    Z = reference.with_intercept(X, bias)
+    paths = {len(y[piece]): np.array([*product(range(labels), repeat=len(y[piece]))]) for piece in pieces}
+    trials = [
+        np.array([reference.path_features(Z[piece], z, labels, chosen or ()) for z in paths[len(y[piece])]])
+        for piece in pieces
+    ]
+    targets = [
+        (paths[len(y[piece])], int(np.flatnonzero((paths[len(y[piece])] == y[piece]).all(axis=1))[0]))
+        for piece in pieces
+    ]
+    # Weights that are not zero leave no ties, whose order differs.
+    start = random.normal(0, 0.1, trials[0].shape[1])
+    emitted, steps = np.split(start, [labels * Z.shape[1]])
+    emitted = emitted.reshape(labels, -1)
+    geometry.assign(emitted[:, :-1], bias * emitted[:, -1])
+    geometry.transitions[:] = steps[: labels**2].reshape(labels, labels)
+    if chosen:
+        geometry.by_pair()[0][:] = np.moveaxis(steps[labels**2 :].reshape(labels, labels, len(chosen)), 2, 0)
+    learner = Learner(RivalSequences(cost, n_rivals=n_rivals, squared=squared), core_step(update, C), geometry)
+    learner.learn(as_rows(CONTAINERS[container](X)), y.astype(float), weight, trials=ends, targets=ends)
+    task = reference.rival_labelings(cost, n_rivals, squared=squared)
+    run = reference.play_trials(trials, targets, task, twin_step(update, C), weight=weight, start=start)
+    emitted, steps = np.split(run.weights, [labels * Z.shape[1]])
+    emitted = emitted.reshape(labels, -1)
+    np.testing.assert_allclose(geometry.weights, emitted[:, :-1], atol=1e-8)
+    np.testing.assert_allclose(geometry.intercept, bias * emitted[:, -1], atol=1e-8)
+    np.testing.assert_allclose(geometry.transitions, steps[: labels**2].reshape(labels, labels), atol=1e-8)
+    if chosen:
+        stepped = steps[labels**2 :].reshape(labels, labels, len(chosen))
+        np.testing.assert_allclose(geometry.by_pair()[0], np.moveaxis(stepped, 2, 0), atol=1e-8)
+    for name in ("rounds", "mistakes", "updates", "loss", "squared_loss", "dual_value"):
+        assert getattr(learner.totals, name) == pytest.approx(getattr(run, name), rel=1e-7, abs=1e-9), name
 
 
 @pytest.mark.parametrize("place", [-2, 2])

@@ -25,7 +25,7 @@ cdef inline void keep_finite(double* s, Py_ssize_t n) noexcept nogil:
 cdef struct HalfSpace:
     # 48 bytes: rounds of many models pass over many of them.
     # {W : s[up] - s[down] grows by at least `loss`}, where s are the scores. A side that is absent is -1. The scores
-    # that the half-space of a sequence compares are those of two labelings (RIGHT and RIVAL of tasks/sequence.pyx).
+    # that the half-space of a sequence compares are those of two labelings (RIGHT and RIVAL of tasks/sequence.pxd).
     double loss       # set by the task: by how much the difference is too small; at most zero if it is large enough
     double q          # set by the geometry: the curvature along its direction; for plain weights, the squared length
     double tau        # set by the step: how far to move along its direction
@@ -53,7 +53,7 @@ cdef struct SequenceRound:
     Py_ssize_t stride             # distance between the scores of two consecutive rows: labels and padding
     const double* transitions     # scores of each pair of consecutive labels
     Py_ssize_t transition_stride  # distance between the transitions into two consecutive rows; 0 if all rows share them
-    int32_t* rival                # the labeling that the right one must beat: one label per row
+    int32_t* rivals               # the labelings that the right one must beat, one label per row each
     Round* models                 # one round per model, if several models label the sequence
 
 

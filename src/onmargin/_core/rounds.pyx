@@ -80,10 +80,10 @@ cdef check_fit(Geometry geometry, Rows X):
 cdef class Stage:
     """A round, and the memory of all its parts."""
 
-    def __init__(self, Geometry geometry, Step step=None, trials=None):
+    def __init__(self, Task task, Geometry geometry, Step step=None, trials=None):
         cdef Py_ssize_t rows = 1 if trials is None else int(np.diff(trials).max(initial=0))
         cdef Py_ssize_t width = rows * geometry.n_scores
-        cdef Py_ssize_t halfspaces = width + 1  # at most one per score, and one more for a calibration label
+        cdef Py_ssize_t halfspaces = task.most_halfspaces(width)
         cdef Py_ssize_t room = 0 if step is None else step.room(halfspaces)
         # All in one array of doubles; the last part, of int32, takes half of one per row.
         cdef Py_ssize_t size = rows * sizeof(Row) // 8 + halfspaces * sizeof(HalfSpace) // 8 + 3 * width + rows
@@ -96,7 +96,7 @@ cdef class Stage:
         self.r.change = self.r.s + width
         self.r.predicted = self.r.change + width + geometry.n_spare
         self.r.work = self.r.predicted + width
-        self.r.sequence.rival = <int32_t*>(self.r.work + room)
+        self.r.sequence.rivals = <int32_t*>(self.r.work + room)
         self.r.weight = self.r.unit = self.r.n_rows = self.r.n_y = 1
 
 
@@ -199,7 +199,7 @@ cdef class Rounds(Work):
         cdef Schedule* plan = &self.plan
         check_fit(geometry, X)
         self.task, self.step, self.geometry, self.totals, self.X = task, step, geometry, totals, X
-        self.stage = Stage(geometry, step, trials)
+        self.stage = Stage(task, geometry, step, trials)
         task.reserve(self.stage.n_rows, geometry.n_scores)
         set_asleep(task, geometry)
         if trials is not None:
@@ -254,7 +254,7 @@ def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
     """Fill `out` with the current loss of each row, without learning. `pace` is as for `run`."""
     check_fit(geometry, X)
     set_asleep(task, geometry)
-    cdef Stage stage = Stage(geometry)
+    cdef Stage stage = Stage(task, geometry)
     cdef Py_ssize_t i
     cdef double* target = <double*>address(y, "d", X.n_rows)
     cdef double* loss = <double*>address(out, "d", X.n_rows, writable=True)

@@ -190,7 +190,7 @@ cdef class StreamLoop(Work):
         """Read the parts of the learner again."""
         self.task, self.step, self.geometry = self.learner.task, self.learner.step, self.learner.geometry
         self.totals = self.learner._totals
-        self.stage = Stage(self.geometry, self.step)
+        self.stage = Stage(self.task, self.geometry, self.step)
         self.single = self.geometry.dtype.itemsize == 4
         self.max_names = min(self.geometry.n_features, self.model.max_names)
         if self.reader is not None:

@@ -16,14 +16,15 @@ from onmargin._core.geometries.geometry import ColumnMap, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.several.geometries import ExpertPaths
 from onmargin._core.several.sequences import SequenceVote
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.sequence import RivalSequences, decode, decode_best, marginals
 from onmargin._core.tasks.sequence import Sequence as Labeling
-from onmargin._core.tasks.sequence import decode, decode_best, marginals
 from onmargin._core.tasks.task import Task
 from onmargin.learner import Offsets, Vector
 from onmargin.models import compatible
 from onmargin.models import options as shared
 from onmargin.models.columns import intercept_value, label_columns
-from onmargin.models.compatible import several
+from onmargin.models.compatible import RIVAL_UPDATES, several
 from onmargin.models.costs import token_cost
 from onmargin.models.ensemble import Kind, grid, names_of
 from onmargin.models.expert_results import ExpertResults, read_results
@@ -32,7 +33,7 @@ from onmargin.models.labels import Labels
 from onmargin.models.options import option
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Character, Number, Numbers, Strings, Word
-from onmargin.models.updates import RIVALS, projection
+from onmargin.models.updates import RIVALS, TRIALS, projection
 
 # Number of tokens scored, and of pairs of labels compared, between two checks for signals.
 _AT_ONCE, _PAIRS = 1 << 16, 1 << 27
@@ -50,9 +51,14 @@ class TaggerOptions:
         10 is used. ``update="perceptron"`` does not use C and cannot be combined with several values.
     loss : "hinge" or "squared_hinge", default="hinge"
         Whether slack is penalized linearly (PA-I) or squared (PA-II).
-    update : "prediction", "max_loss" or "perceptron", default="prediction"
-        The labeling to update against: the predicted one, or the one of largest loss, which also updates on sequences
-        that are labeled correctly with too small a margin. "perceptron" takes a step of 1 against a wrong prediction.
+    update : {"prediction", "max_loss", "conproj", "simproj", "simopt", "exact", "perceptron"}, default="prediction"
+        What to update against. "prediction" is the predicted labeling, and "max_loss" the one of largest loss, which
+        also updates on sequences that are labeled correctly with too small a margin. "conproj", "simproj", "simopt" and
+        "exact" project onto the half-spaces of the `n_rivals` wrong labelings of highest score at once ([SIMPROJ]
+        sec. 10; "exact" is k-best MIRA). "perceptron" takes a step of 1 against a wrong prediction.
+    n_rivals : int, default=5
+        Number of wrong labelings for "conproj", "simproj", "simopt" and "exact", from 1 to 1000. More take more time:
+        k² + n_rivals·k per token for k labels. Other updates have one rival.
     cost : "hamming" or "squared_hamming", default="hamming"
         The cost :math:`\rho`: the number of wrong tokens, or its square, which requires a margin of 1 per wrong token.
         With ``update="max_loss"``, the time and memory of "hamming" grow with the square of the sequence length.
@@ -85,7 +91,8 @@ class TaggerOptions:
 
     C: float | Sequence[float] | str = option(1.0, Number(0, above=True), Numbers(0, above=True), Word("auto"))
     loss: str = option("hinge", Word("hinge", "squared_hinge"))
-    update: str = option("prediction", Word("prediction", "max_loss", "perceptron"))
+    update: str = option("prediction", Word("prediction", "max_loss", *RIVAL_UPDATES, "perceptron"))
+    n_rivals: int = option(5, Number(1, 1000, whole=True))
     cost: str = option("hamming", Word("hamming", "squared_hamming"))
     label_cost: Mapping[Any, float] | ArrayLike | None = option(None)
     transition_features: str | tuple[str, ...] | None = option(None, Word("all"), Strings(), NONE)
@@ -113,19 +120,24 @@ class TaggerOptions:
         )
         return Plan(
             task=partial(_labeling, self),
-            step=RIVALS["perceptron"](C) if self.update == "perceptron" else projection(C, self.loss),
+            step=_step(self, C),
             weights=_weights(self, int(averaged if self.average is None else self.average)),
             ensemble=ensemble if values else None,
             fixed={"C": values},
         )
 
 
+def _step(options: TaggerOptions, C: float) -> Step:
+    if options.update == "perceptron":
+        return RIVALS["perceptron"](C)
+    return TRIALS[options.update](C) if options.update in RIVAL_UPDATES else projection(C, options.loss)
+
+
 def _labeling(options: TaggerOptions, labels: Sequence[Any]) -> Task:
-    return Labeling(
-        token_cost(options.label_cost, list(labels)),
-        squared=options.cost == "squared_hamming",
-        max_loss=options.update == "max_loss",
-    )
+    cost, squared = token_cost(options.label_cost, list(labels)), options.cost == "squared_hamming"
+    if options.update in RIVAL_UPDATES:
+        return RivalSequences(cost, n_rivals=options.n_rivals, squared=squared)
+    return Labeling(cost, squared=squared, max_loss=options.update == "max_loss")
 
 
 def _weights(options: TaggerOptions, average: int) -> Callable[[Shape, Kind | None, int], Geometry]:

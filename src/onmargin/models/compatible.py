@@ -62,6 +62,7 @@ A_KERNEL = Choice("kernel", "a kernel", lambda value: value is not None)
 A_MAX_RADIUS = Choice("max_radius", "a number for max_radius", lambda value: value is not None)
 BOTH_AVERAGES = equal("average", "best")
 A_QUANTILE = Choice("quantile", "a quantile other than 0.5", lambda value: value != 0.5)
+MANY_RIVALS = Choice("n_rivals", "n_rivals other than 5", lambda value: value != 5)
 AN_INTERCEPT = Choice("fit_intercept", "fit_intercept", bool)
 PLAIN_WEIGHTS = Choice("geometry", "geometry='euclidean'", lambda value: value not in {"entropic", "pnorm"})
 # Updates that ignore `margin`: fixed steps on mistakes only, and MIRA, whose margin is 1 / C.
@@ -69,6 +70,9 @@ WITHOUT_MARGIN = ("simperc", "perceptron", "mira")
 METRICS = ("adaptive", "normalized")
 # Updates of a trial on the simplex. The exact solution and ConOpt are for plain weights.
 ON_SIMPLEX = ("max", "simperc", "conproj", "simproj", "simopt")
+
+# Updates of a sequence against several labelings at once.
+RIVAL_UPDATES = ("conproj", "simproj", "simopt", "exact")
 
 # What a round receives. Options of the same name may have different values and requirements.
 ROWS, TRIALS, SEQUENCES, STRUCTURES = "rows", "trials", "sequences", "structures"
@@ -220,6 +224,16 @@ TABLE = (
     ),
     Requirement(
         equal("update", "perceptron"), (equal("loss", "hinge"),), "the step of the Perceptron is always 1", SEQUENCES
+    ),
+    Requirement(
+        equal("update", *RIVAL_UPDATES),
+        (equal("loss", "hinge"), ONE_C),
+        "updates of several half-spaces at once are defined for PA-I, and chains side by side have one rival each",
+        SEQUENCES,
+    ),
+    Requirement(equal("update", "exact"), (FINITE_C,), "C bounds the problem", SEQUENCES),
+    Requirement(
+        MANY_RIVALS, (equal("update", *RIVAL_UPDATES),), "other updates have one rival per sequence", SEQUENCES
     ),
     Requirement(SEVERAL_C, (other_than("update", "perceptron"),), "the Perceptron has no C", SEQUENCES),
 )

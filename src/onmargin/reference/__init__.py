@@ -80,6 +80,7 @@ from onmargin.reference.sequences import (
     path_features,
     play_sequences,
     predicted_rival,
+    rival_labelings,
     viterbi,
 )
 from onmargin.reference.simultaneous import (
@@ -215,6 +216,7 @@ __all__ = [
     "regression",
     "ridge",
     "ridge_regret_bound",
+    "rival_labelings",
     "rivals",
     "running_scale",
     "running_standardization",

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from onmargin.reference.rounds import Matrix, Run
 from onmargin.reference.step import Step, Vector
+from onmargin.reference.task import HalfSpace
 
 Path = NDArray[np.intp]
 # emissions (tokens by labels), transitions (from, to), the true path -> the rival path
@@ -75,6 +76,31 @@ def additive_rival(cost: Matrix) -> Rival:
 def predicted_rival(emissions: Matrix, transitions: Matrix, right: Path) -> Path:
     """Return the predicted path."""
     return viterbi(emissions, transitions)
+
+
+def rival_labelings(
+    cost: Matrix, n: int, *, squared: bool = False
+) -> Callable[[Vector, tuple[NDArray[np.intp], int]], tuple[list[HalfSpace], bool]]:
+    """Return the task of `play_trials` whose rows are Phi(x, z) of all labelings: the n best wrong ones are rivals.
+
+    A target is the paths of all labelings, and the place of the right one among them ([SIMPROJ] sec. 10).
+    """
+
+    def task(scores: Vector, target: tuple[NDArray[np.intp], int]) -> tuple[list[HalfSpace], bool]:
+        paths, right = target
+        costs = cost[paths[right], paths].sum(axis=1) ** (2 if squared else 1)
+        order = np.argsort(-scores, kind="stable")
+        halfspaces = [
+            HalfSpace(
+                np.eye(len(scores))[right] - np.eye(len(scores))[z],
+                scores[z] - scores[right] + np.sqrt(costs[z]),
+                bool(scores[z] >= scores[right]),
+            )
+            for z in order[order != right][:n]
+        ]
+        return halfspaces, any(h.mistaken for h in halfspaces)
+
+    return task
 
 
 def play_sequences(

@@ -27,9 +27,13 @@ def play_trials(
     step: TrialStep,
     *,
     weight: Vector | None = None,
+    start: Vector | None = None,
 ) -> Run:
-    """Learn the trials in order; the loss of a trial is the mean over its parts of their largest loss."""
-    w = np.zeros(trials[0].shape[1])
+    """Learn the trials in order; the loss of a trial is the mean over its parts of their largest loss.
+
+    The first weights are `start`, or zero.
+    """
+    w = np.zeros(trials[0].shape[1]) if start is None else start.copy()
     run = Run(weights=w, mean=np.zeros_like(w))
     for X, target, scale in zip(trials, targets, np.ones(len(trials)) if weight is None else weight, strict=True):
         if scale == 0:

@@ -25,7 +25,7 @@ from onmargin._core.steps.pairs import EvenPairs, SeparablePairs, SopopoPairs
 from onmargin._core.steps.row_pairs import EvenRowPairs, JointRowPairs, LargestRowPair, SeparableRowPairs
 from onmargin._core.steps.simultaneous import Even, EvenLineSearch, Joint, Largest, LargestLineSearch, Separable, Sopopo
 from onmargin._core.steps.step import Aggressive, Fixed, Optimal, Projection, Proportional, Regularized, Residual, Step
-from onmargin._core.tasks.sequence import Sequence
+from onmargin._core.tasks.sequence import RivalSequences, Sequence
 from onmargin._core.tasks.task import (
     Binary,
     CostSensitive,
@@ -304,6 +304,10 @@ REASONS: tuple[tuple[Callable[[Parts, Case | None], bool], str], ...] = (
     (
         lambda parts, case: case is not None and case.has_sets,
         'update="max" and C=inf have no theorem for sets. Use "conproj", "exact" or "simperc", and a finite C.',
+    ),
+    (
+        lambda parts, case: isinstance(parts.task, RivalSequences),
+        'several rivals of a sequence have no theorem here. Use update="prediction" or "max_loss".',
     ),
     (
         lambda parts, case: isinstance(parts.task, Sequence) and type(parts.step) is Even,

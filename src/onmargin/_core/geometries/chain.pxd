@@ -29,9 +29,12 @@ cdef class Paths(Euclidean):
     cdef void project_columns(
         self, const Row* x, const Weights* w, const double* b, double* by_column, double* s
     ) noexcept nogil
-    cdef double stepped(self, const Round* r) noexcept nogil
-    cdef void step(self, const Round* r, double* T, Py_ssize_t stride, double tau) noexcept nogil
-    cdef void relabel(self, const Round* r, const Weights* w, double* b, double tau) noexcept nogil
+    cdef double squared_distance(self, const Round* r, const int32_t* a, const int32_t* b) noexcept nogil
+    cdef double stepped(self, const int32_t* a, const int32_t* b, Py_ssize_t rows) noexcept nogil
+    cdef void advance(self, const Round* r, const int32_t* rival, double tau) noexcept nogil
+    cdef void relabel(
+        self, const Round* r, const int32_t* rival, const Weights* w, double* b, double tau
+    ) noexcept nogil
 
 
 cdef inline double crossed(

@@ -10,14 +10,37 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 from onmargin._core.geometries.geometry cimport Euclidean
-from onmargin._core.round cimport Round
+from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, Rows, Weights, address, vec_padded
+from onmargin._core.tasks.sequence cimport RIVAL
 
 
 cdef inline double square_and_clear(double* number) noexcept nogil:
     cdef double square = number[0] * number[0]
     number[0] = 0
     return square
+
+
+cdef inline const int32_t* rival_of(const Round* r, const HalfSpace* h) noexcept nogil:
+    """Return the labeling that the right one must beat."""
+    return r.sequence.rivals + (h.down - RIVAL) * r.n_rows
+
+
+cdef inline void step(
+    const int32_t* up, const int32_t* down, Py_ssize_t rows, double* T, Py_ssize_t stride, double tau
+) noexcept nogil:
+    """T += tau * (transitions of one labeling - transitions of another)."""
+    cdef Py_ssize_t i
+    for i in range(1, rows):
+        T[up[i - 1] * stride + up[i]] += tau
+        T[down[i - 1] * stride + down[i]] -= tau
+
+
+cdef inline void pair(const int32_t* path, Py_ssize_t rows, Py_ssize_t stride, int32_t* pairs) noexcept nogil:
+    """Write the pair of labels that ends at each row of a labeling, except the first."""
+    cdef Py_ssize_t i
+    for i in range(1, rows):
+        pairs[i] = <int32_t>(path[i - 1] * stride + path[i])
 
 
 def between(tables, column_map):
@@ -211,43 +234,71 @@ cdef class Paths(Euclidean):
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
+        cdef HalfSpace* h
         for i in range(r.n_rows):
             self.right[i] = <int32_t>r.y[i]
-        r.halfspaces.q = r.x.squared_norm = self.stepped(r) + crossed(
-            self.vec, r.x, self.right, r.sequence.rival, r.n_rows, self.squared_bias()
-        )
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            h.q = self.squared_distance(r, self.right, rival_of(r, h))
+            r.x.squared_norm = max(r.x.squared_norm, h.q)
 
-    cdef double stepped(self, const Round* r) noexcept nogil:
+    cdef void gram(self, const Round* r, double* G) noexcept nogil:
+        """<v_i, v_j> = (|v_i|^2 + |v_j|^2 - |v_i - v_j|^2) / 2, and v_i - v_j is the difference of two rivals."""
+        cdef Py_ssize_t i, j, n = r.n_halfspaces
+        cdef const HalfSpace* h = r.halfspaces
+        cdef double apart
+        for i in range(n):
+            G[i * n + i] = h[i].q
+            for j in range(i):
+                apart = self.squared_distance(r, rival_of(r, &h[i]), rival_of(r, &h[j]))
+                G[i * n + j] = G[j * n + i] = (h[i].q + h[j].q - apart) / 2
+
+    cdef double squared_distance(self, const Round* r, const int32_t* a, const int32_t* b) noexcept nogil:
+        """Return |Phi(x, a) - Phi(x, b)|^2."""
+        return self.stepped(a, b, r.n_rows) + crossed(self.vec, r.x, a, b, r.n_rows, self.squared_bias())
+
+    cdef double stepped(self, const int32_t* a, const int32_t* b, Py_ssize_t rows) noexcept nogil:
         """Return the squared length of the difference in transitions."""
         cdef Py_ssize_t i, k = self.n_columns
         cdef double total = 0
-        self.step(r, self.n, k, 1)
-        for i in range(1, r.n_rows):
-            total += square_and_clear(&self.n[<Py_ssize_t>r.y[i - 1] * k + <Py_ssize_t>r.y[i]])
-            total += square_and_clear(&self.n[r.sequence.rival[i - 1] * k + r.sequence.rival[i]])
+        step(a, b, rows, self.n, k, 1)
+        for i in range(1, rows):
+            total += square_and_clear(&self.n[a[i - 1] * k + a[i]])
+            total += square_and_clear(&self.n[b[i - 1] * k + b[i]])
         return total
 
-    cdef void step(self, const Round* r, double* T, Py_ssize_t stride, double tau) noexcept nogil:
-        """T += tau * (transitions of the right labeling - transitions of its rival)."""
-        cdef Py_ssize_t i
-        for i in range(1, r.n_rows):
-            T[<Py_ssize_t>r.y[i - 1] * stride + <Py_ssize_t>r.y[i]] += tau
-            T[r.sequence.rival[i - 1] * stride + r.sequence.rival[i]] -= tau
-
     cdef double move(self, const Round* r) noexcept nogil:
-        cdef double tau = r.halfspaces.tau, late = self.clock - self.average
-        self.relabel(r, &self.w, self.b, tau)
-        self.step(r, self.t, self.n_scores, tau)
-        if self.average and late > 0:
-            self.relabel(r, &self.l, self.lb, late * tau)
-            self.step(r, self.lt, self.n_columns, late * tau)
-        return tau * tau * r.halfspaces.q
+        cdef Py_ssize_t i, j
+        cdef const HalfSpace* h = r.halfspaces
+        cdef const int32_t* rival
+        cdef double squares = 0, apart
+        for i in range(r.n_halfspaces):
+            if h[i].tau > 0:
+                rival = rival_of(r, &h[i])
+                self.advance(r, rival, h[i].tau)
+                squares += h[i].tau * h[i].tau * h[i].q
+                for j in range(i):
+                    if h[j].tau > 0:
+                        apart = self.squared_distance(r, rival, rival_of(r, &h[j]))
+                        squares += h[i].tau * h[j].tau * (h[i].q + h[j].q - apart)
+        return squares
 
-    cdef void relabel(self, const Round* r, const Weights* w, double* b, double tau) noexcept nogil:
+    cdef void advance(self, const Round* r, const int32_t* rival, double tau) noexcept nogil:
+        """w += tau * (Phi(x, y) - Phi(x, rival)), and its lag."""
+        cdef double late = self.clock - self.average
+        self.relabel(r, rival, &self.w, self.b, tau)
+        step(self.right, rival, r.n_rows, self.t, self.n_scores, tau)
+        if self.average and late > 0:
+            self.relabel(r, rival, &self.l, self.lb, late * tau)
+            step(self.right, rival, r.n_rows, self.lt, self.n_columns, late * tau)
+
+    cdef void relabel(
+        self, const Round* r, const int32_t* rival, const Weights* w, double* b, double tau
+    ) noexcept nogil:
         cdef Py_ssize_t i, up, down
         cdef double change = tau * self.squared_bias()
         for i in range(r.n_rows):
-            up, down = <Py_ssize_t>r.y[i], r.sequence.rival[i]
+            up, down = self.right[i], rival[i]
             if up != down:
                 b[up] += change
                 b[down] -= change
@@ -272,8 +323,8 @@ cdef class EdgePaths(Paths):
     cdef int32_t* g_indices
     cdef char* g_values
     cdef double* steps            # transition scores into each row, with the stride of the scores of `edges`
-    cdef int32_t* right_pair
-    cdef int32_t* rival_pair
+    cdef int32_t* one_pair        # the pairs of labels of two labelings
+    cdef int32_t* other_pair
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0, Py_ssize_t n_edges=0):
@@ -374,8 +425,8 @@ cdef class EdgePaths(Paths):
         self.g_indices = <int32_t*>address(self.scratch[1], "i", values, writable=True)
         self.g_values = <char*>address(self.scratch[2], "fd", values, writable=True)
         self.steps = <double*>address(self.scratch[3], "d", rows * self.edges.n_scores, writable=True)
-        self.right_pair = <int32_t*>address(self.scratch[4], "i", 2 * rows, writable=True)
-        self.rival_pair = self.right_pair + rows
+        self.one_pair = <int32_t*>address(self.scratch[4], "i", 2 * rows, writable=True)
+        self.other_pair = self.one_pair + rows
 
     cdef void scores(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i, c
@@ -413,28 +464,26 @@ cdef class EdgePaths(Paths):
         Paths.measure(self, r)
         self.edges.clock += 1
 
-    cdef void curvatures(self, Round* r) noexcept nogil:
-        cdef Py_ssize_t i, k = self.n_scores
-        Paths.curvatures(self, r)
-        for i in range(1, r.n_rows):
-            self.right_pair[i] = <int32_t>(self.right[i - 1] * k + self.right[i])
-            self.rival_pair[i] = <int32_t>(r.sequence.rival[i - 1] * k + r.sequence.rival[i])
-        if r.n_rows > 1:
-            r.halfspaces.q += crossed(
-                self.edges.vec, self.g + 1, self.right_pair + 1, self.rival_pair + 1, r.n_rows - 1, 0
-            )
-        r.x.squared_norm = r.halfspaces.q
+    cdef double squared_distance(self, const Round* r, const int32_t* a, const int32_t* b) noexcept nogil:
+        cdef double emitted = Paths.squared_distance(self, r, a, b)
+        if r.n_rows < 2:
+            return emitted
+        pair(a, r.n_rows, self.n_scores, self.one_pair)
+        pair(b, r.n_rows, self.n_scores, self.other_pair)
+        return emitted + crossed(self.edges.vec, self.g + 1, self.one_pair + 1, self.other_pair + 1, r.n_rows - 1, 0)
 
-    cdef double move(self, const Round* r) noexcept nogil:
-        cdef double tau = r.halfspaces.tau, late = self.clock - self.average
+    cdef void advance(self, const Round* r, const int32_t* rival, double tau) noexcept nogil:
+        cdef double late = self.clock - self.average
+        pair(self.right, r.n_rows, self.n_scores, self.one_pair)
+        pair(rival, r.n_rows, self.n_scores, self.other_pair)
         self.link(r, &self.edges.w, tau)
         if self.average and late > 0:
             self.link(r, &self.edges.l, late * tau)
-        return Paths.move(self, r)
+        Paths.advance(self, r, rival, tau)
 
     cdef void link(self, const Round* r, const Weights* w, double tau) noexcept nogil:
         """E += tau * (g_i at the right pairs of labels - g_i at those of the rival)."""
         cdef Py_ssize_t i
         for i in range(1, r.n_rows):
-            if self.right_pair[i] != self.rival_pair[i]:
-                self.edges.vec.add(&self.g[i], w, self.right_pair[i], self.rival_pair[i], tau)
+            if self.one_pair[i] != self.other_pair[i]:
+                self.edges.vec.add(&self.g[i], w, self.one_pair[i], self.other_pair[i], tau)

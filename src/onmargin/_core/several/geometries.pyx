@@ -370,7 +370,7 @@ cdef class ExpertPaths(Geometry):
         for m in range(self.n):
             self.rounds[m] = r[0]
             self.rounds[m].s = r.s + m * r.n_rows * self.width
-            self.rounds[m].sequence.rival = self.rivals + m * r.n_rows
+            self.rounds[m].sequence.rivals = self.rivals + m * r.n_rows
         self.first.scores(self.rounds)
         r.sequence.models = self.rounds
 

@@ -84,7 +84,7 @@ cdef class Grading:
         squares = np.zeros(self.n + 1)
         if "squares" in state:
             fill(squares, state, "squares", least=0)
-        self.owners[0][0, :self.n], self.count = squares[:-1], squares[-1]
+        self.owners[0][0, :self.n], self.count = squares[:self.n], squares[self.n]
         if self.odds is None:
             self.restore_ranks(state)
         else:
@@ -101,8 +101,8 @@ cdef class Grading:
                 fill(recent, state, "recent")
         else:  # two classes before: shares are the cubes of the vote weights
             ranks[:self.n] = -3 * np.log(np.maximum(state["weights"], 1e-100)) / RATE
-        self.owners[0][1, :self.n] = ranks[:-3]
-        self.rounds, self.kept[0], self.kept[1] = np.clip(np.nan_to_num(ranks[-3:]), 0, 2**53)
+        self.owners[0][1, :self.n] = ranks[:self.n]
+        self.rounds, self.kept[0], self.kept[1] = np.clip(np.nan_to_num(ranks[self.n:]), 0, 2**53)
         self.stale = True
 
     def trace(self, scores, awake, shares, double heaviest, bint blends):

@@ -101,7 +101,7 @@ cdef class SequenceVote(ExpertVote):
         cdef Round own = r.sequence.models[0]
         own.s, own.halfspaces = self.tally, self.spare
         own.sequence.transitions, own.sequence.transition_stride = self.level, 0
-        own.sequence.rival = r.sequence.rival
+        own.sequence.rivals = r.sequence.rivals
         clear(&own)
         self.task.constrain(&own)
         return own

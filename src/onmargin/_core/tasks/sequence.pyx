@@ -6,7 +6,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport int32_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
 from onmargin._core.round cimport Round, demand, suffer
 from onmargin._core.rows cimport address
@@ -260,39 +260,62 @@ def marginals(emissions, transitions, ends, double scale):
     return shares, totals
 
 
+cdef reserve_ways(Ways* ways, Py_ssize_t n, Py_ssize_t tokens, Py_ssize_t labels):
+    """Make room for the n best paths to each label of each token; return the owners of the memory."""
+    cdef Py_ssize_t size = tokens * labels * n
+    scores, places = np.empty(size), np.empty(size + n + labels, np.int32)
+    ways.n = n
+    ways.scores = <double*>address(scores, "d", size, writable=True)
+    ways.origins = <int32_t*>address(places, "i", size + n + labels, writable=True)
+    ways.last = ways.origins + size
+    ways.ranks = ways.last + n
+    return scores, places
+
+
+cdef void best_paths(const Chain* c, Ways* ways, double* scores, int32_t* paths) noexcept nogil:
+    """Find the n labelings of highest score, best first; the score is -inf where there are fewer.
+
+    O(length labels (labels + n labels)): each label of a token keeps its n best paths.
+    """
+    cdef Py_ssize_t i, b, k, n = ways.n, layer = c.labels * n, place
+    cdef double* here = ways.scores
+    if c.length == 0:
+        return
+    for b in range(c.labels):
+        here[b * n] = c.emissions[b]
+        for k in range(1, n):
+            here[b * n + k] = -INFINITY
+    for i in range(1, c.length):
+        for b in range(c.labels):
+            place = i * layer + b * n
+            merge(
+                c, here, c.transitions + i * c.transition_stride + b, n, ways.scores + place, ways.origins + place,
+                ways.ranks,
+            )
+            for k in range(n):
+                ways.scores[place + k] += c.emissions[i * c.stride + b]
+        here += layer
+    merge(c, here, NULL, n, scores, ways.last, ways.ranks)
+    for k in range(n):
+        place = ways.last[k]
+        for i in range(c.length - 1, -1, -1):
+            paths[k * c.length + i] = <int32_t>(place // n)
+            if i > 0:
+                place = ways.origins[i * layer + place]
+
+
 def decode_best(emissions, transitions, Py_ssize_t n):
     """Return the n labelings of highest score, or all if there are fewer: scores, best first, and paths."""
     cdef Chain c = view(emissions, transitions)
-    cdef Py_ssize_t i, b, k, m = c.length, layer = c.labels * n, place
-    ways = np.full((m, c.labels, n), -np.inf)
-    origins = np.zeros((m, c.labels, n), np.int32)
-    totals, ends, ranks = np.empty(n), np.zeros(n, np.int32), np.zeros(c.labels, np.int32)
-    paths = np.zeros((n, m), np.int32)
-    cdef double* way = <double*>address(ways, "d", m * layer, writable=True)
-    cdef int32_t* origin = <int32_t*>address(origins, "i", m * layer, writable=True)
+    cdef Ways ways
+    totals, paths = np.zeros(n), np.zeros((n, c.length), np.int32)
+    if c.length == 0:
+        return totals[:1], paths[:1]
+    _owners = reserve_ways(&ways, n, c.length, c.labels)
     cdef double* total = <double*>address(totals, "d", n, writable=True)
-    cdef int32_t* last = <int32_t*>address(ends, "i", n, writable=True)
-    cdef int32_t* rank = <int32_t*>address(ranks, "i", c.labels, writable=True)
-    cdef int32_t* path = <int32_t*>address(paths, "i", n * m, writable=True)
-    cdef const double* to_label
-    if m == 0:
-        return np.zeros(1), paths[:1]
+    cdef int32_t* path = <int32_t*>address(paths, "i", n * c.length, writable=True)
     with nogil:
-        for b in range(c.labels):
-            way[b * n] = c.emissions[b]
-        for i in range(1, m):
-            for b in range(c.labels):
-                place = i * layer + b * n
-                to_label = c.transitions + i * c.transition_stride + b
-                merge(&c, way + (i - 1) * layer, to_label, n, way + place, origin + place, rank)
-                for k in range(n):
-                    way[place + k] += c.emissions[i * c.stride + b]
-        merge(&c, way + (m - 1) * layer, NULL, n, total, last, rank)
-        for k in range(n):
-            place = last[k]
-            for i in range(m - 1, -1, -1):
-                path[k * m + i] = <int32_t>(place // n)
-                place = origin[i * layer + place]
+        best_paths(&c, &ways, total, path)
     found = totals > -np.inf
     return totals[found], paths[found]
 
@@ -307,11 +330,6 @@ def decode_most_wrong(emissions, transitions, right):
         <double*>address(scratch, "d", scratch.size, writable=True),
     )
     return path
-
-
-# The scores that a half-space of sequences compares are those of two labelings.
-cdef enum:
-    RIGHT, RIVAL
 
 
 cdef class Sequence(Task):
@@ -343,15 +361,19 @@ cdef class Sequence(Task):
         self.right = <int32_t*>address(self.owners[2], "i", 2 * rows, writable=True)
         self.predicted = self.right + rows
 
-    cdef void constrain(self, Round* r) noexcept nogil:
-        cdef Chain c = Chain(
-            r.s, r.sequence.transitions, r.n_rows, r.sequence.n_labels, r.sequence.stride, r.sequence.transition_stride
-        )
-        cdef int32_t* rival = r.sequence.rival
+    cdef Chain receive(self, const Round* r) noexcept nogil:
+        """Return the chain of the scores, and read the right labels."""
         cdef Py_ssize_t i
-        cdef double loss
         for i in range(r.n_rows):
             self.right[i] = <int32_t>r.y[i]
+        return Chain(
+            r.s, r.sequence.transitions, r.n_rows, r.sequence.n_labels, r.sequence.stride, r.sequence.transition_stride
+        )
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef Chain c = self.receive(r)
+        cdef int32_t* rival = r.sequence.rivals
+        cdef double loss
         self.choose(&c, rival)
         memcpy(self.predicted, rival, r.n_rows * sizeof(int32_t))
         if self.is_right(r, rival):  # no other labeling has that score
@@ -397,3 +419,55 @@ cdef class Sequence(Task):
 
     def decode(self, scores):
         raise TypeError("labels of a sequence depend on its transitions: use onmargin._core.tasks.sequence.decode")
+
+
+cdef class RivalSequences(Sequence):
+    """Sequence labeling against the n wrong labelings of highest score: a trial of n half-spaces ([SIMPROJ] sec. 10).
+
+    The losses and the costs are those of `Sequence`; the loss of a round is the largest.
+    """
+
+    cdef readonly Py_ssize_t n_rivals
+    cdef tuple found
+    cdef Ways ways
+    cdef double* scores     # of the best labelings, one more than there are rivals
+    cdef int32_t* paths
+
+    def __init__(self, cost, *, Py_ssize_t n_rivals, bint squared=False):
+        super().__init__(cost, squared=squared)
+        self.n_rivals = n_rivals
+
+    def __reduce__(self):
+        return partial(type(self), self.cost, n_rivals=self.n_rivals, squared=self.squared), ()
+
+    cdef Py_ssize_t most_halfspaces(self, Py_ssize_t scores):
+        return self.n_rivals
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores):
+        cdef Py_ssize_t n = self.n_rivals + 1
+        Sequence.reserve(self, rows, scores)
+        self.found = np.empty(n), np.empty(n * rows, np.int32), reserve_ways(&self.ways, n, rows, len(self.cost))
+        self.scores = <double*>address(self.found[0], "d", n, writable=True)
+        self.paths = <int32_t*>address(self.found[1], "i", n * rows, writable=True)
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef Chain c = self.receive(r)
+        cdef int32_t* path
+        cdef Py_ssize_t k, n = 0
+        cdef double own = path_score(&c, self.right), loss, most = 0
+        if r.n_rows == 0:
+            return
+        best_paths(&c, &self.ways, self.scores, self.paths)
+        r.mistake = not self.is_right(r, self.paths)
+        r.cost = self.cost_of(r, self.paths)
+        for k in range(self.ways.n):
+            path = self.paths + k * r.n_rows
+            if n < self.n_rivals and self.scores[k] > -INFINITY and not self.is_right(r, path):
+                loss = self.scores[k] - own + sqrt(self.cost_of(r, path))
+                demand(r, RIGHT, RIVAL + n, loss, not own > self.scores[k])
+                memmove(self.paths + n * r.n_rows, path, r.n_rows * sizeof(int32_t))
+                most = max(most, loss)
+                n += 1
+        r.sequence.rivals = self.paths
+        if most > 0:
+            suffer(r, most)

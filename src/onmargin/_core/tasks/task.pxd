@@ -13,6 +13,7 @@ cdef enum Kind:
 cdef class Task:
     cdef Kind kind  # OTHER also for a class derived from one of those
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores)
+    cdef Py_ssize_t most_halfspaces(self, Py_ssize_t scores)
     cdef void constrain(self, Round* r) noexcept nogil
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil
     cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil

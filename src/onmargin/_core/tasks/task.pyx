@@ -69,6 +69,10 @@ cdef class Task:
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores):
         """Make room for trials of this many rows, with this many scores each."""
 
+    cdef Py_ssize_t most_halfspaces(self, Py_ssize_t scores):
+        """Return the largest number of half-spaces of a trial: one per score, and one more for a calibration label."""
+        return scores + 1
+
     cdef void constrain(self, Round* r) noexcept nogil:
         pass
 
