@@ -27,7 +27,8 @@ class Snapshot:
 class Transaction:
     """A call that changes an object: if it raises or is interrupted, the object is as it was before.
 
-    Threads that begin a transaction of the same object, whose lock is `_turns`, take turns.
+    Threads take turns: a transaction begins in a block of `with owner._turns`. The entry and the end of that block are
+    compiled, so that the turn is given back wherever an interrupt comes.
 
     Rounds change weights in place and cannot be undone, but nothing interrupts a stretch of them. Everything else that
     belongs to a stretch must be set before it runs: then either none of its rounds ran, and everything is restored, or
@@ -45,29 +46,20 @@ class Transaction:
     def __init__(self, owner: Any, *, drops_rounds: bool = True) -> None:
         self.drops_rounds = drops_rounds
         self._owner = owner
-        self._turns = owner._turns
         self._undo: list[Callable[[], None]] = []
         self._take_back: list[Callable[[], None]] = []
 
     def __enter__(self) -> Self:
-        self._turns.__enter__()
-        try:
-            self._first = self._last = Snapshot(self._owner)
-        except BaseException:
-            self._turns.__exit__(None, None, None)
-            raise
+        self._first = self._last = Snapshot(self._owner)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if kind is not None and (self.drops_rounds or not self._learned()):
-                self._last.restore()
-                for undo in self._undo:
-                    undo()
-        finally:
-            self._turns.__exit__(kind, error, trace)
+        if kind is not None and (self.drops_rounds or not self._learned()):
+            self._last.restore()
+            for undo in self._undo:
+                undo()
 
     @property
     def begins(self) -> bool:

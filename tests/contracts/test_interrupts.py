@@ -3,7 +3,8 @@
 import random
 import signal
 import sys
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 
 import numpy as np
@@ -17,6 +18,7 @@ from onmargin.models.uniclass import starts_at_first
 from onmargin.stream import _state
 from tests.contracts.test_every_learner import NEEDS, SIZED, examples
 from tests.saved import CASES, anatomy
+from tests.waiting import LIMIT
 
 
 def n_moments():
@@ -33,8 +35,8 @@ def short_stretches(monkeypatch):
 
 
 @contextmanager
-def interrupted(moment):
-    """Raise KeyboardInterrupt after a number of lines of the library; yield a list with the count."""
+def interrupted(moment, where="onmargin"):
+    """Raise KeyboardInterrupt after a number of lines of the library, or of one file; yield a list with the count."""
     lines = [0]
 
     def on_line(frame, event, _):
@@ -45,7 +47,7 @@ def interrupted(moment):
         return on_line
 
     def on_call(frame, event, _):
-        return on_line if "onmargin" in frame.f_code.co_filename else None
+        return on_line if "onmargin" in frame.f_code.co_filename and where in frame.f_code.co_filename else None
 
     before = sys.gettrace()
     sys.settrace(on_call)
@@ -128,6 +130,34 @@ def test_learn_many_learns_the_first_examples(name, rows, options, short_stretch
         return model.learn_many(X[10:][part], y[10:][part])
 
     check_interrupts(begun, learn, lambda model: anatomy(model.__getstate__()), lambda model: model.totals_.rounds)
+
+
+def entered_by_another_thread(model):
+    """Return whether a thread can take its turn with the model."""
+    entered = threading.Event()
+
+    def enter():
+        with model._turns:
+            entered.set()
+
+    threading.Thread(target=enter, daemon=True).start()
+    return entered.wait(LIMIT)
+
+
+@pytest.mark.parametrize("kind", [onmargin.PassiveAggressiveClassifier, stream.PassiveAggressiveClassifier])
+def test_an_interrupt_leaves_no_turn_taken(kind):
+    """Otherwise other threads wait forever; and so did those of a later object at the same address."""
+    moment, lines = 0, [0]
+    while moment <= lines[0]:
+        model = kind()
+        moment += 1
+        with suppress(KeyboardInterrupt), interrupted(moment, "transaction.py") as lines:
+            if hasattr(model, "learn_one"):
+                model.learn_one({"f": 1.0}, "a")
+            else:
+                model.partial_fit([[1.0, 2.0], [2.0, 1.0]], ["a", "b"])
+        assert entered_by_another_thread(model), f"interrupted at line {moment}"
+    assert lines[0] > 10
 
 
 @pytest.mark.parametrize("name", ["PassiveAggressiveClassifier", "PassiveAggressiveRegressor", "LabelRanker"])

@@ -218,7 +218,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
     def _fitting(self) -> Iterator[Plan]:
         """Check the parameters and yield their plan, for passes over data; if anything raises, nothing changes."""
         plan, values = self._make_plan()
-        with Transaction(self) as transaction:
+        with self._turns, Transaction(self) as transaction:
             self._mark_growth(transaction)
             yield plan
             self._model.options, self._model.fitted = values, True
@@ -232,7 +232,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         No error is raised once rounds run. An interrupt may come between two stretches, and keeps the rounds before it.
         """
         plan, values = self._make_plan()
-        with Transaction(self, drops_rounds=False) as transaction:
+        with self._turns, Transaction(self, drops_rounds=False) as transaction:
             before = self._n_rounds()
             if self._begun:
                 if self._learner.forks:

@@ -28,5 +28,5 @@ class Transactional(BaseEstimator):  # type: ignore[misc]
     def _transaction(self) -> Iterator[None]:
         """Check the parameters, and restore the state if the body raises. Only one thread enters at a time."""
         self._check_parameters()
-        with Transaction(self):
+        with self._turns, Transaction(self):
             yield

@@ -125,7 +125,7 @@ class StreamState(ModelFace):
 
         Other threads wait until the block ends.
         """
-        with Transaction(self, drops_rounds=False) as transaction:
+        with self._turns, Transaction(self, drops_rounds=False) as transaction:
             transaction.undo_by(partial(setattr, self, "_loop", None))
             if (names := vars(self).get("_names")) is not None:
                 transaction.undo_by(partial(names.forget, len(names)))
