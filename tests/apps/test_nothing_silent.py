@@ -9,10 +9,12 @@ from fcntl import ioctl
 from termios import FIONREAD
 
 import pandas
+import pyarrow
 import pytest
 
 import onmargin as library
 from onmargin.apps.serve.client import Client
+from onmargin.apps.serve.connection import ServiceError
 from tests.apps.program import conll, jsonl, onmargin, report, start
 from tests.apps.serving import served
 from tests.apps.test_recipe import notes_table
@@ -90,6 +92,25 @@ def test_strings_are_parsed_where_numbers_were_learned(tmp_path):
     assert onmargin("predict", out, strings) == onmargin("predict", out, nested)
 
 
+def test_strings_are_parsed_where_a_model_without_recipe_learned_numbers(tmp_path):
+    """They became categories of their own, in Python and over HTTP."""
+    rows = [{"size": (k * 37 % 100) / 10, "town": "ab"[k % 2], "zip": str(k % 7)} for k in range(200)]
+    labels = ["small" if row["size"] < 5 else "large" for row in rows]
+    strings = [{name: str(value) for name, value in row.items()} for row in rows]
+    model = library.stream.AROWClassifier()
+    assert model.learn_many(rows, labels).predict_many(strings) == model.predict_many(rows)
+    assert model.names_one(strings[5]) == model.names_one(rows[5])
+    assert model.explain({"size": "$5"}) == model.explain({"size": 5})
+    assert {name for name in model.feature_names_ if "=" not in name} == {"size"}  # postal codes stay categories
+    with served(tmp_path / "service") as http, Client(str(http.base_url)) as client:
+        client.create("sizes", model="AROWClassifier")
+        client.learn_many("sizes", rows, labels)
+        assert client.predict_many("sizes", strings) == model.predict_many(rows)
+        client.learn_many("sizes", strings, labels)
+        assert client.predict_many("sizes", rows) == model.learn_many(strings, labels).predict_many(rows)
+    assert len(model.feature_names_) == 1 + 2 + 7
+
+
 def test_a_file_without_the_text_is_noticed(tmp_path):
     data, out, other = tmp_path / "notes.csv", tmp_path / "model", tmp_path / "other.csv"
     notes_table(data)
@@ -162,7 +183,28 @@ def test_rows_of_a_frame_are_predicted(tmp_path):
         found = client.predict_many("people", frame)
         frame.loc[3, "income"] = None
         assert client.predict_many("people", frame) == client.predict_many("people", frame.to_dict("records"))
+        assert client.predict_many("people", pyarrow.Table.from_pandas(frame)) == client.predict_many("people", frame)
+        assert client.predict("people", frame.iloc[0]) == found[0]
+        with pytest.raises(TypeError, match="x must be one example; got a data frame"):
+            client.predict("people", frame)
+        for one in (frame.iloc[0].to_dict(), "age"):  # the names or letters are not examples
+            with pytest.raises(TypeError, match="X must be a list of examples"):
+                client.predict_many("people", one)
     assert found == onmargin("predict", out, data).split()
+
+
+def test_words_are_tokens_over_http(tmp_path):
+    """A tagger of one column takes words, as it does in Python; over HTTP they were refused."""
+    data, out = tmp_path / "a.conll", tmp_path / "model"
+    data.write_text("the DET\ndog NOUN\n. PUNCT\n\na DET\ncat NOUN\n. PUNCT\n\n" * 20)
+    onmargin("train", data, "-o", out)
+    with served(tmp_path / "service") as http, Client(str(http.base_url)) as client:
+        client.upload("tags", out)
+        assert client.predict("tags", ["the", "cat", "."]) == ["DET", "NOUN", "PUNCT"]
+        assert client.learn("tags", ["the", "dog"], ["DET", "NOUN"]) == ["DET", "NOUN"]
+        client.create("bare", "tag")
+        with pytest.raises(ServiceError, match="pass a word as"):
+            client.learn("bare", ["the", "dog"], ["DET", "NOUN"])
 
 
 def test_options_without_effect_on_the_data_are_refused(tmp_path):

@@ -36,8 +36,10 @@ class RecordFeatures:
     in single precision.
 
     In a dict, a number is the value of a feature, and a string is a category: ``{"town": "Ulm"}`` is the feature
-    "town=Ulm" with value 1. None and NaN are missing values, equivalent to omitting the name. A missing feature
-    contributes nothing to a score; for the standardizing experts of the Auto learners it counts as its mean.
+    "town=Ulm" with value 1. If the feature "size" was learned with numbers before, ``{"size": "3.5"}`` is the
+    number 3.5, too; `numbers` declares such columns from the start. None and NaN are missing values, equivalent to
+    omitting the name. A missing feature contributes nothing to a score; for the standardizing experts of the Auto
+    learners it counts as its mean.
 
     Parameters
     ----------
@@ -165,7 +167,7 @@ class RecordFeatures:
         """
         return Names() if self.n_features is None else Hashed(int(self.n_features).bit_length() - 1)
 
-    def reader(self, names: Index, frequencies: Frequencies | None = None) -> Reader:
+    def reader(self, names: Index, frequencies: Frequencies | None = None, known: Index | None = None) -> Reader:
         """Return a reader of examples.
 
         Parameters
@@ -174,6 +176,8 @@ class RecordFeatures:
             The index of feature names; new names are added to it.
         frequencies : Frequencies or None, default=None
             Document frequencies of the features, for `idf`.
+        known : Index or None, default=None
+            Names of the features learned with numbers, whose strings may be numbers. If None, those of `names`.
 
         Returns
         -------
@@ -190,6 +194,7 @@ class RecordFeatures:
             convert=self.converter(),
             parsers=self._parsers(),
             missing_values=frozenset(self.missing),
+            known=known,
         )
 
     def _text(self) -> Text:
@@ -225,7 +230,7 @@ class RecordFeatures:
         """
         return _Columns(self) if self.text or self.ignore or self.only or self.cross else None
 
-    def read(self, x: Any, *, zeros: bool = False) -> dict[str, float]:
+    def read(self, x: Any, *, zeros: bool = False, known: Index | None = None) -> dict[str, float]:
         """Return the features of an example by name, before any hashing.
 
         Parameters
@@ -234,6 +239,8 @@ class RecordFeatures:
             The example, as for `learn_one` of a learner.
         zeros : bool, default=False
             Whether to include features of value 0.
+        known : Index or None, default=None
+            The names of the features that a model has learned, as for `reader`.
 
         Returns
         -------
@@ -242,7 +249,7 @@ class RecordFeatures:
             the texts learned before.
         """
         names = Names()
-        reader = self.reader(names)
+        reader = self.reader(names, known=known)
         reader.zeros = zeros
         reader.read(x)
         values, places, _ = reader.arrays()

@@ -120,7 +120,7 @@ class StreamLearner(StreamState):
             The names, each once, before hashing; empty for a vector.
         """
         table = self._model.is_table if self._begun else self._entries(x, self.plan()) > 0
-        return [] if is_vector(x) else list(self.features_.read(x, zeros=table))
+        return [] if is_vector(x) else list(self.features_.read(x, zeros=table, known=vars(self).get("_names")))
 
     def knows(self, name: str) -> bool:
         """Return whether a feature with this name was learned; with hashing, every name is known.

@@ -12,8 +12,9 @@ from libc.math cimport isfinite, isnan
 from libc.stdint cimport int32_t, int64_t
 
 from onmargin._core.rows cimport Row, Rows
-from onmargin._core.text.names cimport Entry, Feature, Index, Missing, Table, entries_count, entries_sort
+from onmargin._core.text.names cimport Entry, Feature, Index, Missing, Names, Table, entries_count, entries_sort
 from onmargin._core.text.words cimport Frequencies, Text
+from onmargin._numbers import number_parser
 
 
 cdef extern from "Python.h":
@@ -36,6 +37,8 @@ cdef enum:
     MOST_BORROWED = 512  # names that are looked up together, about as many as the nearest cache has room for
 
 
+cdef object parse_plain = number_parser(".", None)
+cdef frozenset NUMBER_STARTS = frozenset("0123456789+-. $€£¥₹")  # the first characters of numbers
 cdef object FLOAT64 = np.float64, FLOAT32 = np.float32, INT64 = np.int64, BOOL = np.bool_
 
 
@@ -106,7 +109,8 @@ cdef class Reader:
     the words of a text are weighted by them, and while `counting`, each text adds one document. `convert` is called
     with each dict, and returns the dict or the text to read in its place. `parsers` has a function for each feature
     whose strings may be numbers; it returns the number, the string if that is a category, or None if the value is
-    missing. Strings in `missing_values` are missing.
+    missing. Other strings that are numbers are categories, unless the feature is one of `known` (by default `names`).
+    Strings in `missing_values` are missing.
     """
 
     def __init__(
@@ -121,8 +125,10 @@ cdef class Reader:
         convert=None,
         parsers=None,
         missing_values=frozenset(),
+        Index known=None,
     ):
         self.names = names
+        self.known = names if known is None else known
         self.grow = grow
         self.dtype = np.dtype(dtype)
         self.single = self.dtype.itemsize == 4
@@ -269,6 +275,8 @@ cdef class Reader:
             parse = self.parsers.get(name)
             if parse is not None:
                 value = parse(value)
+            elif self.is_known_number(name, value):
+                value = parse_plain(value)
             if isinstance(value, str):
                 return self.add_entry(self.hold(f"{name}={value}"), 1)
             return 0 if value is None else self.add_entry(name, value)
@@ -279,6 +287,16 @@ cdef class Reader:
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"the value of feature {name!r} must be a number or a string, got {value!r}") from None
         return 0 if isnan(number) else self.add_entry(name, number)
+
+    cdef bint is_known_number(self, name, value) except -1:
+        """Whether a string is a number, and its feature was learned with numbers: the name alone is a feature."""
+        return (
+            value[:1] in NUMBER_STARTS
+            and isinstance(self.known, Names)
+            and type(name) is str
+            and self.known.get(name) >= 0
+            and parse_plain(value) is not None
+        )
 
     cdef int take_name(self, name) except -1:
         cdef Py_ssize_t colon

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from math import isnan
 from pathlib import Path
@@ -149,7 +149,8 @@ class Client:
         name : str
             The model.
         x : dict, list, str or vector
-            The example, as for the models of ``onmargin.stream``. For "tag", a list of tokens.
+            The example, as for the models of ``onmargin.stream``. For "tag", a list of tokens; words are tokens of a
+            model that reads one column.
         y : str, int, float or list
             Its target.
         weight : float, default=1.0
@@ -181,7 +182,7 @@ class Client:
         name : str
             The model.
         X : iterable
-            Examples, as for `learn`.
+            Examples, as for `learn`: a list, or a data frame or Arrow table.
         y : iterable or None, default=None
             Their targets.
         weights : iterable of float or None, default=None
@@ -231,7 +232,7 @@ class Client:
         name : str
             The model.
         X : iterable
-            The examples.
+            The examples: a list, or a data frame or Arrow table whose rows are the examples.
 
         Returns
         -------
@@ -268,7 +269,7 @@ class Client:
         name : str
             The model.
         X : iterable
-            The examples.
+            The examples: a list, or a data frame or Arrow table whose rows are the examples.
 
         Returns
         -------
@@ -323,7 +324,7 @@ class Client:
         explanation : dict
             The prediction, the intercept, and under "parts" the contribution of each feature.
         """
-        sent = {"examples": [{"x": _plain(x)}], "label": _plain(label), "top": top}
+        sent = {"examples": _examples([x]), "label": _plain(label), "top": top}
         answer = self._ask("POST", f"{_one(name)}/explain", sent)
         return {"seq": answer["seq"], **answer["explanations"][0]}
 
@@ -531,12 +532,22 @@ def _one(name: str) -> str:
 
 
 def _examples(X: Any) -> list[dict[str, Any]]:
-    """Return examples for JSON; those of a data frame are its rows, by column name."""
-    if hasattr(X, "to_dicts"):
-        X = X.to_dicts()
-    elif hasattr(X, "columns"):
+    """Return examples for JSON; those of a data frame or an Arrow table are its rows, by column name."""
+    if isinstance(X, str | bytes | Mapping):
+        raise TypeError(f"X must be a list of examples; got {X!r:.100}. Pass [x], or call the method for one example")
+    for rows in ("to_dicts", "to_pylist"):  # of a data frame of Polars, and of an Arrow table
+        if hasattr(X, rows):
+            X = getattr(X, rows)()
+    if hasattr(X, "columns"):
         X = X.astype(object).where(X.notna(), None).rename(columns=str).to_dict("records")
-    return [{"x": _plain(x)} for x in X]
+    return [{"x": _example(x)} for x in X]
+
+
+def _example(x: Any) -> Any:
+    """Return one example for JSON; that of a row of a data frame is a dict."""
+    if hasattr(x, "columns"):
+        raise TypeError("x must be one example; got a data frame. Call the method for several, such as predict_many")
+    return _plain(x.to_dict() if hasattr(x, "to_dict") else x)
 
 
 def _plain(value: Any) -> Any:

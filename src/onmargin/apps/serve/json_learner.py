@@ -31,11 +31,11 @@ class Room:
 
 def read(task: str, x: Any) -> Any:
     """Convert an example for the model of a task: a list of numbers is a vector, one of lists or dicts a sequence."""
-    sequence = isinstance(x, list) and set(map(type, x)) <= {list, dict}
     if task == "tag":
-        if not sequence:
+        # A model whose tokens have one column takes words; others refuse them.
+        if not (isinstance(x, list) and set(map(type, x)) <= {list, dict, str}):
             raise TypeError(f"x must be a list of tokens, each a dict or a list of names; got {shown(x)}")
-    elif sequence and x:
+    elif isinstance(x, list) and x and set(map(type, x)) <= {list, dict}:
         raise TypeError(f"x must be a dict, a list of numbers or of names, or a text; got {shown(x)}")
     elif isinstance(x, list) and any(isinstance(part, float) for part in x):
         if not all(isinstance(part, float) for part in x):
