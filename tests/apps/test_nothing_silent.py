@@ -155,6 +155,45 @@ def test_unknown_tags_are_noticed(tmp_path):
     assert "the model knows none of the labels, such as 'DET'" in said("evaluate", out, other)
 
 
+def test_some_unknown_labels_are_named(tmp_path):
+    """Some labels were unknown without a word if the model knew another one."""
+    data, out, other = conll(tmp_path / "a.conll"), tmp_path / "model", tmp_path / "other.conll"
+    onmargin("train", data, "-o", out)
+    other.write_text("the DT B-NP\ndog NN X-NP\ncat NN X-VP\n\n" * 3)
+    assert "6 of 9 labels are unknown to the model, which cannot predict them: 'X-NP', 'X-VP'" in said(
+        "evaluate", out, other
+    )
+    table, more = people(tmp_path / "a.csv"), tmp_path / "b.csv"
+    onmargin("train", table, "-o", out, "--force")
+    more.write_text(table.read_text().replace(",yes\n", ",perhaps\n"))
+    assert "labels are unknown to the model, which cannot predict them: 'perhaps'" in said("evaluate", out, more)
+
+
+def test_files_without_examples_are_named(tmp_path):
+    """A header alone was converted without a word, or predicted as one of several files."""
+    data, out, header = people(tmp_path / "a.csv"), tmp_path / "model", tmp_path / "header.csv"
+    header.write_text(data.read_text().partition("\n")[0] + "\n")
+    onmargin("train", data, "-o", out)
+    assert "there are no examples in" in onmargin("convert", header, "--to", "jsonl", code=1)
+    for command in (("predict", out), ("evaluate", out)):
+        assert f"warning: there are no examples in {header}" in said(*command, data, header)
+        onmargin(*command, data, header, "--strict", code=1)
+    assert f"warning: there are no examples in {header}" in said("train", data, header, "-o", tmp_path / "other")
+
+
+def test_a_zip_archive_in_a_pipe_is_refused(tmp_path):
+    data, out, packed = people(tmp_path / "a.csv"), tmp_path / "model", tmp_path / "a.zip"
+    onmargin("train", data, "-o", out)
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(data, "a.csv")
+    os.mkfifo(tmp_path / "fifo")
+    writer = threading.Thread(target=lambda: (tmp_path / "fifo").write_bytes(packed.read_bytes()), daemon=True)
+    writer.start()
+    message = onmargin("predict", out, tmp_path / "fifo", code=1)
+    writer.join(LIMIT)
+    assert "a zip archive cannot be read from a pipe: give its path" in message
+
+
 def test_a_finished_run_says_that_it_is(tmp_path):
     data, out = jsonl(tmp_path / "a.jsonl", 60), tmp_path / "model"
     onmargin("train", data, "-o", out)
@@ -270,9 +309,23 @@ def test_problems_name_the_remedy(tmp_path):
     data.write_text("size,price\n" + "".join(f"{k},{k * 1.7:.2f}\n" for k in range(40)) + "3,n/a\n")
     assert "If they are quantities, use --task regress" in onmargin("train", data, "-o", out, code=1)
     assert "download it, such as with curl" in onmargin("train", "https://example.org/a.csv", "-o", out, code=1)
+    assert "is an address, not a file: download it" in onmargin("train", "s3://bucket/a.csv", "-o", out, code=1)
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "1.txt").write_text("some words")
     assert "has no subfolders" in onmargin("train", tmp_path / "texts", "-o", out, code=1)
+    for label in ("a", "b"):
+        (tmp_path / "texts" / label).mkdir()
+        (tmp_path / "texts" / label / "1.txt").write_text("schöne Wörter", "cp1252")
+    assert "set encoding (--encoding)" in onmargin("train", tmp_path / "texts", "-o", out, code=1)
+    columns = tmp_path / "columns.json"
+    for found in (
+        {"size": [*range(9)], "label": ["a"] * 9},
+        json.loads(pandas.DataFrame({"a": [1] * 9, "b": 2}).to_json()),
+    ):
+        columns.write_text(json.dumps(found))
+        assert "is one object with a list per column" in onmargin("train", columns, "-o", out, code=1)
+    columns.write_text("".join(json.dumps({"size": k % 7, "label": f"{k * 1.7:.2f}"}) + "\n" for k in range(40)))
+    assert "If they are quantities, use --task regress" in onmargin("train", columns, "-o", out, code=1)
     onmargin("train", data, "-o", out, "--task", "regress", "--on-error", "skip", "--format", "tsv", "--delimiter", ",")
     message = onmargin("predict", out, data, "-o", tmp_path / "missing" / "p.csv", code=1)
     assert f"there is no folder {tmp_path / 'missing'}" in message

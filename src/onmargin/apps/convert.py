@@ -9,7 +9,7 @@ import click
 from onmargin.apps.chunks import read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.sniff import check_files, profile_file
-from onmargin.io.format import LabelNumbers, Recipe, UnwritableError
+from onmargin.io.format import LabelNumbers, Recipe, UnwritableError, pipe_name
 from onmargin.io.formats import FORMATS
 from onmargin.io.svmlight import SparseRows
 
@@ -32,6 +32,7 @@ def convert(files: Files, *, target: str, out: IO[str], names: IO[str] | None, l
     if labels is not None and not written.numbers_labels:
         raise click.UsageError("--labels is for svmlight and vw, whose labels are numbers: other formats keep names")
     write = written.writer(out, names, LabelNumbers(labels))
+    n_examples = 0
     for path in files.paths:
         recipe = profile_file(path, files.format, files.reading, dtype="float64").recipe
         format = FORMATS[recipe.format]
@@ -44,6 +45,9 @@ def convert(files: Files, *, target: str, out: IO[str], names: IO[str] | None, l
                 write(x, y, weight)
             except UnwritableError as error:
                 raise Failure(f"{path}, record {k}: {error}") from error
+            n_examples += 1
+    if not n_examples:
+        raise Failure(f"there are no examples in {', '.join(map(pipe_name, files.paths))}")
 
 
 def _as_it_is(recipe: Recipe, given: Mapping[str, Any]) -> Recipe:

@@ -14,6 +14,7 @@ from onmargin.apps.loaded import examples, load_learner, read_recipes, warn
 from onmargin.apps.predict import decided
 from onmargin.apps.report import Report
 from onmargin.apps.tasks import TARGETS
+from onmargin.io.format import list_names
 
 _SHOWN = 20  # maximum number of classes in a confusion table
 
@@ -40,14 +41,17 @@ def evaluate(
     measure = new_measure(learner)
     covered = None if learner.wrapper is None else Covered(learner)
     decisions = None if abstain is None else Decided(abstain)
-    n_examples, known = 0, learner.task not in {"classify", "tag"}
+    n_examples, n_labels, unknown = 0, 0, Counter[Any]()
     recipes = read_recipes(files, recipe, format, given)
     for path, first, chunk in examples(recipes, learner, recipe, labels=learner.task != "novelty", strict=strict):
         try:
             measure_chunk(measure, learner, chunk)
             targets = _targets(learner, chunk)
-            labels = [label for y in targets for label in (y if learner.task == "tag" else [y])]
-            known = known or not set(labels).isdisjoint(learner.model.classes_)
+            if learner.task in _LABELS:
+                labels = [label for y in targets for label in _LABELS[learner.task](y)]
+                known = set(learner.model.classes_)
+                n_labels += len(labels)
+                unknown.update(label for label in labels if label not in known)
             if covered is not None:
                 covered.add(targets, learner.covers(chunk))
             if decisions is not None:
@@ -55,8 +59,12 @@ def evaluate(
         except (TypeError, ValueError) as error:
             raise Failure(f"{path}, records {first} to {first + len(chunk) - 1}: {error}") from error
         n_examples += len(chunk)
-    if not known:
-        warn(f"the model knows none of the labels, such as {labels[0]!r:.60}: are they in this column?", strict=strict)
+    if n_labels and unknown.total() == n_labels:
+        label = next(iter(unknown))
+        warn(f"the model knows none of the labels, such as {label!r:.60}: are they in this column?", strict=strict)
+    elif unknown:
+        problem = f"{unknown.total()} of {n_labels} labels are unknown to the model, which cannot predict them"
+        warn(f"{problem}: {list_names([*unknown], 5)}", strict=False)
     report = {"model": model, "task": learner.task, "examples": n_examples, **measure.report()}
     for more in (covered, decisions):
         report |= {} if more is None else more.report()
@@ -324,6 +332,9 @@ def _scheme(labels: list[list[str]]) -> str | None:
         return None
     return "iobes" if any(label[0] in "ES" for label in kinds) else "bio"
 
+
+# The labels in a target, for tasks whose models predict labels of the training data.
+_LABELS: dict[str, Callable[[Any], list[Any]]] = {"classify": lambda y: [y], "rank": list, "tag": list}
 
 _MEASURES: dict[str, Callable[[], Measure]] = {
     "classify": Classes,

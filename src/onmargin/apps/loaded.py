@@ -9,9 +9,9 @@ from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import CHUNK, Chunk, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.learners import model_in
-from onmargin.apps.sniff import adapt_recipe, check_files, pipe_name
+from onmargin.apps.sniff import adapt_recipe, check_files
 from onmargin.io import load_with_notes
-from onmargin.io.format import Recipe, list_names
+from onmargin.io.format import Recipe, list_names, pipe_name
 from onmargin.io.formats import FORMATS
 
 _ENOUGH = 1000  # number of examples without a known feature after which a file is reported as unsuitable
@@ -59,8 +59,6 @@ def examples(
                 f"{path} is {own.format}, and the model has learned from {trained.format}: their examples differ. If "
                 "the format was not detected correctly, set --format"
             )
-        if own.format == "csv" and not kind.columns(path, own):
-            raise Failure(f"{pipe_name(path)} is empty")
         labeled = kind.has_labels(path, own)
         if labels and not labeled:
             column = f" in a column {own.label!r}: name the column with --label" if kind.is_table(own) else ""
@@ -84,6 +82,8 @@ def examples(
             first += len(chunk)
         if met and not known:
             warn(_UNKNOWN.format(path), strict=strict)
+        if first == 1 and len(recipes) > 1:
+            warn(f"there are no examples in {pipe_name(path)}", strict=strict)
         n_examples += first - 1
     if not n_examples:
         raise Failure(f"there are no examples in {', '.join(map(pipe_name, recipes))}")

@@ -10,10 +10,10 @@ from onmargin.apps.chunk_learner import Mark, make_batch
 from onmargin.apps.chunks import Chunk, Position, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.run import Run
-from onmargin.apps.sniff import check_files, pipe_name
+from onmargin.apps.sniff import check_files
 from onmargin.apps.tasks import guess_task
 from onmargin.apps.training_options import TrainingOptions, begin, task_of
-from onmargin.io.format import Recipe, is_pipe
+from onmargin.io.format import Recipe, is_pipe, pipe_name
 from onmargin.io.sharding import Batch
 
 

@@ -1,6 +1,7 @@
 """How to read a file, from its first block and the options on the command line."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,25 +11,21 @@ import click
 from onmargin.apps.failure import Failure
 from onmargin.io import ReadError, guess_format
 from onmargin.io.csv_dialect import is_aligned
-from onmargin.io.format import BLOCK, FileProfile, Head, OptionError, Recipe, is_pipe, list_names, peek_pipe
+from onmargin.io.format import BLOCK, FileProfile, Head, OptionError, Recipe, is_pipe, list_names, peek_pipe, pipe_name
 from onmargin.io.formats import FORMATS
 
 
 def check_files(paths: tuple[str, ...]) -> None:
     """Raise an error for files that cannot be read, before any file is."""
     missing = [path for path in paths if path != "-" and not os.path.exists(path)]
-    if missing and missing[0].startswith(("http://", "https://")):
-        raise Failure(f"{missing[0]} is an address, not a file: download it, such as with curl -LO {missing[0]}")
+    if missing and re.match(r"[a-z][a-z0-9+.-]*://", missing[0]):
+        how = f", such as with curl -LO {missing[0]}" if missing[0].startswith(("http", "ftp")) else ""
+        raise Failure(f"{missing[0]} is an address, not a file: download it{how}")
     if missing:
         raise Failure(f"there is no file {' or '.join(missing)}")
     for path in paths:
         if paths.count(path) > 1 and is_pipe(path):
             raise click.UsageError(f"{pipe_name(path)} can be read once: give one {path!r}")
-
-
-def pipe_name(path: str) -> str:
-    """Return the name of a pipe for error messages."""
-    return "the standard input" if path == "-" else path
 
 
 def detect_format(path: str, format: str | None, given: Mapping[str, Any]) -> str:

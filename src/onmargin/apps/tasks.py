@@ -72,7 +72,7 @@ def guess_task(chunk: Chunk, recipe: Recipe) -> str:
         return "regress"
     if len(labels) >= 20 and n_different > 0.5 * len(labels):
         column = "" if recipe.label is None else f" {recipe.label!r}"
-        some = any(isinstance(label, int | float) for label in labels)
+        some = any(isinstance(y, int | float) or (isinstance(y, str) and _parse(y) is not None) for y in labels)
         quantities = (
             ". If they are quantities, use --task regress, with --on-error skip for other cells" if some else ""
         )

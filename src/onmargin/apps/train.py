@@ -16,13 +16,13 @@ from onmargin.apps.pace import Due, Pace, Signals, Stopped
 from onmargin.apps.progress import NullReporter, Progress, Reporter
 from onmargin.apps.report import Report
 from onmargin.apps.run import START, Run, fingerprint
-from onmargin.apps.sniff import adapt_recipe, check_files, named_options, pipe_name
+from onmargin.apps.sniff import adapt_recipe, check_files, named_options
 from onmargin.apps.tasks import guess_task, usual_radius
 from onmargin.apps.training_options import TrainingOptions, begin, task_of
 from onmargin.errors import ExampleError
 from onmargin.features.records import RecordFeatures
 from onmargin.io import ReadError
-from onmargin.io.format import Recipe, is_pipe, list_names
+from onmargin.io.format import Recipe, is_pipe, list_names, pipe_name
 from onmargin.io.formats import FORMATS
 from onmargin.learner import mark_fitted
 
@@ -205,6 +205,8 @@ def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Posit
                     run.digest, run.unread = digest, None
             if done < len(chunk):
                 yield chunk.part(done, len(chunk)) if done else chunk, run.position._replace(records=n_read), None
+        if not n_read and run.position.passes == 0 and run.learner is not None:
+            warn(f"there are no examples in {pipe_name(path)}", strict=False)
         if n_read < skip:
             raise Failure(f"{path} has {n_read} records, and {run.out} has learned {skip} of it: it is another file")
         _end_file(run, last=run.position.files + 1 == n_sources)

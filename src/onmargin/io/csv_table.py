@@ -30,6 +30,7 @@ from onmargin.io.format import (
     UnwritableError,
     Write,
     as_integer,
+    pipe_name,
 )
 from onmargin.io.table_format import TableFormat
 
@@ -237,6 +238,12 @@ class Csv(TableFormat):
             marks = {"--decimal": dialect.decimal, "--thousands": dialect.thousands}
             given = " and ".join(f"{name} {mark!r}" for name, mark in marks.items() if mark is not None)
             raise FormatError(f"{path} has numbers such as {plain!r}, which do not go with {given}: omit the option")
+
+    def adapt(self, path: str, recipe: Recipe, trained: Recipe, given: Options) -> Recipe:
+        recipe = super().adapt(path, recipe, trained, given)
+        if not self.columns(path, recipe):
+            raise FormatError(f"{pipe_name(path)} is empty")
+        return recipe
 
     def adapt_dialect(self, path: str, recipe: Recipe, trained: Recipe, given: Options) -> Recipe:
         if trained.format != self.name:

@@ -210,7 +210,9 @@ def _decoded(data: bytes, encoding: str) -> str:
     try:
         return data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
     except UnicodeDecodeError as error:
-        raise RecordError(f"the text is not {encoding}: {error}; set encoding=...") from error
+        raise RecordError(
+            f"the text is not {encoding}: {error}; set encoding (--encoding), which is often cp1252 or latin-1"
+        ) from error
 
 
 def _messages(stream: BinaryIO, at: Place) -> Iterator[bytes]:

@@ -46,6 +46,18 @@ def is_pipe(path: str | os.PathLike[str]) -> bool:
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
+def pipe_name(path: str) -> str:
+    """Return the name of a pipe for error messages."""
+    return "the standard input" if path == "-" else path
+
+
+class _PipeHead(io.BytesIO):
+    """The first bytes of a pipe. It is not seekable, since the directory of a zip archive is at its end."""
+
+    def seekable(self) -> bool:
+        return False
+
+
 class Head:
     """The first bytes of a file, decompressed and converted to UTF-8; those of a pipe can still be read afterwards."""
 
@@ -56,7 +68,7 @@ class Head:
     def data(self) -> bytes:
         source: Any = self.path
         if is_pipe(self.path):
-            source = io.BytesIO(peek_pipe(self.path))
+            source = _PipeHead(peek_pipe(self.path))
         data = b""
         try:
             with opened(source, Place(self.path, self.encoding)) as stream:

@@ -10,7 +10,7 @@ from typing import IO, Any, BinaryIO
 from onmargin.io._reader import Reader, Record, byte_reader, check_weight, each_record, flat_fields, line_reader
 from onmargin.io._source import DamageError, Place, RecordError, Source
 from onmargin.io.format import FormatError, Head, LabelNumbers, Options, Recipe, Write, as_integer, list_names
-from onmargin.io.table_format import TableFormat, label_by_name
+from onmargin.io.table_format import FEW_ROWS, TableFormat, label_by_name
 
 _FEATURES = ("x", "features", "text")
 _TARGETS = ("y", "label")
@@ -351,6 +351,14 @@ class JsonLines(TableFormat):
             raise FormatError(
                 f"{path} is one object with the examples under the key {key!r}: extract them, such as with "
                 f"jq -c '.{key}[]' {path} > {key}.jsonl"
+            )
+        sizes = (
+            {len(value) if isinstance(value, list | dict) else 0 for value in entries[0].values()} if entries else {0}
+        )
+        if len(entries) == 1 < len(entries[0]) and len(sizes) == 1 and min(sizes) >= FEW_ROWS:
+            raise FormatError(
+                f"{path} is one object with a list per column: write one object per row, such as with "
+                "DataFrame.to_json(orient='records', lines=True)"
             )
         if is_one:
             raise FormatError(f"{path} has objects over several lines: write one in each, such as with jq -c . {path}")

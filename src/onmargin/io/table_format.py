@@ -11,7 +11,7 @@ from onmargin.io._reader import ReadError
 from onmargin.io.format import FileProfile, Format, FormatError, Head, OptionError, Options, Recipe, list_names
 
 _SAMPLE = 1000  # maximum number of rows for judging columns
-_FEW_ROWS = 5  # minimum number of cells of a column of numbers, one of which may be another
+FEW_ROWS = 5  # minimum number of rows that tell what columns are
 _FEW = 20  # minimum number of rows to judge a column
 _TEXT_WORDS = 3.0  # minimum mean number of words of a text
 _DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(?::\d{2})?"
@@ -270,7 +270,7 @@ def judge(
         parsed = [(parse and parse(value)) if isinstance(value, str) else value for value in values]
         others = [value for value, number in zip(values, parsed, strict=True) if number is None]
         n, n_others = len(values), len(others)
-        is_numeric = n_others < n and n_others <= max(0.1 * n, n >= _FEW_ROWS)
+        is_numeric = n_others < n and n_others <= max(0.1 * n, n >= FEW_ROWS)
         is_mixed = not is_numeric and 0 < n_others < 0.9 * n
         if is_numeric:
             values = [number for number in parsed if number is not None]
