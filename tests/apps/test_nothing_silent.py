@@ -75,6 +75,40 @@ def test_an_odd_cell_leaves_a_column_numeric(tmp_path, cell):
     assert report("evaluate", out, data)["accuracy"] > 0.9
 
 
+def test_odd_cells_are_counted_in_the_whole_file(tmp_path):
+    """Cells after the first rows, and those of files to predict, became missing without a word."""
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    rows = [f"{k * 37 % 100 / 10},{'ab'[k * 37 % 100 > 50]}" for k in range(1500)]
+    data.write_text("\n".join(["amount,kind", *rows]) + "\n")
+    onmargin("train", data, "-o", out)
+    rows[3] = rows[1400] = "see note,a"
+    data.write_text("\n".join(["amount,kind", *rows]) + "\n")
+    problem = "cells of 'amount' are not numbers, such as 'see note': they are treated as missing"
+    for command in (("train", data, "-o", tmp_path / "other"), ("predict", out, data), ("evaluate", out, data)):
+        assert f"2 of 1500 {problem}" in said(*command)
+    data.write_text("\n".join(["amount,kind", *rows[:100]]) + "\n")
+    assert said("train", data, "-o", tmp_path / "other").count(problem) == 1
+    assert f"warning: 1 of 100 {problem}" in said("train", data, "-o", tmp_path / "other", "--quiet")
+
+
+@pytest.mark.parametrize("cell", ["{} kg", "({})", "{} o'clock"])
+def test_a_category_of_many_values_is_noticed(tmp_path, cell):
+    """Quantities with a unit, or ids of which two are equal, became categories without a word."""
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    rows = [f"{cell.format(round(1.7 * min(k, 58), 1))},{k % 3},{'ab'[k % 2]}" for k in range(60)]
+    data.write_text("\n".join(["amount,size,kind", *rows]) + "\n")
+    message = said("train", data, "-o", out)
+    assert f"59 of 60 cells of 'amount' are different, such as {cell.format(0.0)!r}: they are treated as" in message
+
+
+@pytest.mark.parametrize("day", ["{} Jan 2024", "March {}, 2024", "{}-Dec-24 10:30", "2024-01-{}T10:00:00Z"])
+def test_dates_with_names_of_months_are_left_out(tmp_path, day):
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    rows = [f'"{(day if k % 2 else "01/{}/2024").format(10 + k % 15)}",{k % 3},{"ab"[k % 2]}' for k in range(60)]
+    data.write_text("\n".join(["since,size,kind", *rows]) + "\n")
+    assert "left out: 'since' (dates)" in said("train", data, "-o", out)
+
+
 def test_strings_are_parsed_where_numbers_were_learned(tmp_path):
     data, out = people(tmp_path / "people.csv"), tmp_path / "model"
     onmargin("train", data, "-o", out, "--ignore", "id", "--ignore", "date")

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin.io import ReadError, prefetch
-from onmargin.io.format import Recipe, grouped, is_pipe
+from onmargin.io.format import Recipe, grouped, is_pipe, number_parser
 from onmargin.io.formats import FORMATS
 from onmargin.io.svmlight import SparseRows
-from onmargin.io.table_format import labels_present, split_labels
+from onmargin.io.table_format import labels_present, odd_cells, split_labels
 
 _FEW = 64  # texts that are added to a checksum at a time
 CHUNK = 1000  # records per chunk, for formats that are read one record at a time
@@ -152,6 +152,32 @@ class Meter:
         return self.file.tell() / self.size if self.size and self.file is not None else None
 
 
+class OddCells:
+    """Counts of the cells in columns of numbers that are not numbers. A model treats them as missing values."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        features = recipe.features
+        self._parse = number_parser(features.get("decimal", "."), features.get("thousands"))
+        self._missing = frozenset(features.get("missing", ()))
+        self._n = dict.fromkeys(features.get("numbers", ()), 0)
+        self._odd: dict[str, tuple[int, str]] = {}  # their number, and the first one
+
+    def add(self, rows: list[Any]) -> None:
+        """Count the cells of rows."""
+        rows = [row for row in rows if type(row) is dict]
+        for name in self._n:
+            cells = [row[name] for row in rows if name in row]
+            self._n[name] += len(cells)
+            words = [cell for cell in cells if type(cell) is str and cell not in self._missing]
+            if odd := [cell for cell in words if self._parse(cell) is None]:
+                n, first = self._odd.get(name, (0, odd[0]))
+                self._odd[name] = n + len(odd), first
+
+    def problems(self) -> list[str]:
+        """Return a sentence for each column."""
+        return [odd_cells(name, n, self._n[name], first) for name, (n, first) in self._odd.items()]
+
+
 def read_chunks(
     path: str,
     recipe: Recipe,
@@ -160,6 +186,7 @@ def read_chunks(
     size: int = CHUNK,
     meter: Meter | None = None,
     on_error: Callable[[ReadError], None] | None = None,
+    odd: OddCells | None = None,
 ) -> Iterator[Chunk]:
     """Yield the examples of a file; those before a bad record are yielded before its error, or before `on_error`."""
     meter = meter or Meter()
@@ -175,7 +202,7 @@ def read_chunks(
         if format.kind == "rows":
             chunks = (Chunk(X, y) for X, y, _ in records)
         else:
-            make = _sequences if format.kind == "sequences" else _Rows(recipe, labeled)
+            make = _sequences if format.kind == "sequences" else _Rows(recipe, labeled, odd)
             chunks = (make(group) for group in grouped(records, size))
         # A thread that waits for a pipe cannot be stopped.
         for chunk in chunks if is_pipe(path) else prefetch(chunks):
@@ -200,8 +227,8 @@ def _sequences(group: list[Any]) -> Chunk:
 class _Rows:
     """Converter of records to chunks: sets of labels, and the columns of this file that the model has not."""
 
-    def __init__(self, recipe: Recipe, labeled: bool) -> None:
-        self._recipe, self._labelled = recipe, labeled
+    def __init__(self, recipe: Recipe, labeled: bool, odd: OddCells | None) -> None:
+        self._recipe, self._labelled, self._odd = recipe, labeled, odd
         options = recipe.features
         self._text = options["text"] if isinstance(options.get("text"), str) else None
         self._own = recipe.renamed or recipe.selected
@@ -209,6 +236,8 @@ class _Rows:
     def __call__(self, group: list[Any]) -> Chunk:
         recipe, x = self._recipe, list(map(itemgetter(0), group))
         y, weights = list(map(itemgetter(1), group)), list(map(itemgetter(2), group))
+        if self._odd is not None:
+            self._odd.add(x)
         if self._labelled and recipe.labels:
             y = [labels_present(row, recipe.labels) for row in x]
         elif self._labelled and recipe.label_separator is not None:

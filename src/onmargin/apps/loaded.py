@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from onmargin.apps.chunk_learner import ChunkLearner
-from onmargin.apps.chunks import CHUNK, Chunk, read_chunks
+from onmargin.apps.chunks import CHUNK, Chunk, OddCells, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.learners import model_in
 from onmargin.apps.sniff import adapt_recipe, check_files
@@ -68,8 +68,8 @@ def examples(
             warn(f"{path} has no column {list_names(missing)}, which the model has learned from", strict=strict)
         if not labels:
             own, labeled = kind.to_predict(own, labeled=labeled)
-        first, known, met = 1, False, False
-        for chunk in read_chunks(path, own, labeled=labeled, size=size):
+        first, known, met, odd = 1, False, False, OddCells(own)
+        for chunk in read_chunks(path, own, labeled=labeled, size=size, odd=odd):
             if not known and first <= _ENOUGH:
                 known, some = learner.familiar(chunk)
                 met = met or some
@@ -82,6 +82,8 @@ def examples(
             first += len(chunk)
         if met and not known:
             warn(_UNKNOWN.format(path), strict=strict)
+        for problem in odd.problems():
+            warn(f"{path}: {problem}", strict=False)
         if first == 1 and len(recipes) > 1:
             warn(f"there are no examples in {pipe_name(path)}", strict=strict)
         n_examples += first - 1

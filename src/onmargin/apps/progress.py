@@ -5,6 +5,7 @@ Progress is one line that is overwritten on a terminal, otherwise occasional lin
 
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,8 +26,9 @@ _FRAMES = 0.1  # seconds between updates of an overwritten line
 class NullReporter:
     """Messages about what was detected, switched off."""
 
-    def profile(self, profile: "FileProfile") -> None:
-        pass
+    def profile(self, profile: "FileProfile") -> Sequence[str]:
+        """Take a profile, and return its notes if they are shown."""
+        return ()
 
     def task(self, learner: "ChunkLearner") -> None:
         pass
@@ -42,8 +44,9 @@ class Reporter(NullReporter):
         self._options = options
         self._profile: FileProfile | None = None
 
-    def profile(self, profile: "FileProfile") -> None:
+    def profile(self, profile: "FileProfile") -> Sequence[str]:
         self._profile = profile
+        return profile.notes
 
     def task(self, learner: "ChunkLearner") -> None:
         if self._profile is None:

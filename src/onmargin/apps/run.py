@@ -5,6 +5,7 @@ there is always a consistent checkpoint.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from zlib import crc32
@@ -13,7 +14,7 @@ import click
 import numpy as np
 
 from onmargin.apps.chunk_learner import ChunkLearner, Mark
-from onmargin.apps.chunks import Chunk, Digest, Position
+from onmargin.apps.chunks import Chunk, Digest, OddCells, Position
 from onmargin.apps.report import Report
 from onmargin.apps.training_options import TrainingOptions
 from onmargin.io import ReadError, save
@@ -53,6 +54,11 @@ class Run:
     shuffled: Chunk | None = None  # all examples, if they are shuffled
     kept: "list[CachedChunk] | None" = None  # all examples of the first pass, if their features are worth keeping
     n_kept: int = 0  # number of kept feature values
+    shown: Sequence[str] = ()  # notes on the columns of the first rows that were shown
+    odd: OddCells = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.odd = OddCells(self.recipe)
 
     def save(self) -> None:
         """Write the model with its position atomically."""
@@ -97,7 +103,7 @@ class Run:
             return []
         model = self.learner.model
         results, labels = getattr(model, "experts_", None), list(getattr(model, "classes_", []))
-        found = []
+        found = [problem for problem in self.odd.problems() if problem not in self.shown]
         if len(labels) == 1:
             found.append(
                 f"all examples have the label {str(labels[0])!r}, which the model always predicts: if the label is "

@@ -145,8 +145,7 @@ def _begin_run(options: TrainingOptions, out: str, start: str | None, say: NullR
         for path in options.files[1:]:
             if missing := FORMATS[recipe.format].missing_columns(path, recipe):
                 warn(f"{path} has no column {list_names(missing)}, which {options.files[0]} has", strict=False)
-        say.profile(profile)
-        return Run(options, out, recipe)
+        return Run(options, out, recipe, shown=say.profile(profile))
     learner, recipe, _ = load_learner(start)
     same = options.task in {None, learner.task} and options.model in {None, type(learner.model).__name__}
     if options.parameters or options.coverage is not None or named_options(options.reading) or not same:
@@ -229,7 +228,8 @@ def _chunks(run: Run, path: str, size: int, meter: Meter) -> Iterator[Chunk]:
     """Yield the examples of a file."""
     run.skipped.pop(path, None)  # each pass counts them again
     on_error = run.skip if run.options.skip_errors else None
-    return read_chunks(path, run.recipe, size=size, meter=meter, on_error=on_error)
+    odd = run.odd if run.position.passes == 0 else None
+    return read_chunks(path, run.recipe, size=size, meter=meter, on_error=on_error, odd=odd)
 
 
 def _shuffled(run: Run, size: int, meter: Meter) -> Iterator[Chunk]:

@@ -14,7 +14,9 @@ _SAMPLE = 1000  # maximum number of rows for judging columns
 FEW_ROWS = 5  # minimum number of rows that tell what columns are
 _FEW = 20  # minimum number of rows to judge a column
 _TEXT_WORDS = 3.0  # minimum mean number of words of a text
-_DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(?::\d{2})?"
+_MONTH = r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DAY = rf"\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}}"
+_DATE = rf"(?:{_DAY})(?:,?[ T]\d{{1,2}}:\d{{2}}.*)?|\d{{1,2}}:\d{{2}}(?::\d{{2}})?"
 _ID = r"(?i:(?:.*[_ .-])?(?:id|uuid|guid|key|index|rowid)|)|.*[a-z]I[dD]"
 # Names of label columns, and names that are taken for one if no column has any of the first.
 LABELS = ("label", "class", "target")
@@ -284,12 +286,18 @@ def judge(
         elif (reason := _useless(name, values)) is not None:
             judged.left_out[name] = reason
         elif n_others and (is_numeric or is_mixed):
-            role = "missing" if is_numeric else "categories"
+            judged.notes[name] = odd_cells(name, n_others, n, others[0], "missing" if is_numeric else "categories")
+        elif n >= _FEW and set(map(type, values)) == {str} and len(set(values)) > 0.5 * n:
             judged.notes[name] = (
-                f"{n_others} of {n} cells of {name!r} are not numbers, such as {others[0]!r:.60}: they are treated as "
-                f"{role}"
+                f"{len(set(values))} of {n} cells of {name!r} are different, such as {values[0]!r:.60}: they are "
+                "treated as categories; --ignore leaves the column out"
             )
     return judged
+
+
+def odd_cells(name: str, n_odd: int, n: int, first: str, role: str = "missing") -> str:
+    """Return a sentence about the cells of a column that are not numbers."""
+    return f"{n_odd} of {n} cells of {name!r} are not numbers, such as {first!r:.60}: they are treated as {role}"
 
 
 def is_text(values: Sequence[Any]) -> bool:
