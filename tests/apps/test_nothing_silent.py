@@ -239,7 +239,24 @@ def test_a_finished_run_says_that_it_is(tmp_path):
     assert library.load(out).totals_.rounds == 60
 
 
-@pytest.mark.parametrize("name", ["p.xlsx", "p.parquet", "p.csv.gz"])
+def test_tokens_are_written_before_their_labels(tmp_path):
+    """A .conll file had the labels alone."""
+    data, out, found = conll(tmp_path / "a.conll"), tmp_path / "model", tmp_path / "p.conll"
+    onmargin("train", data, "-o", out)
+    onmargin("predict", out, data, "-o", found)
+    tokens = [line.split() for line in found.read_text().splitlines()]
+    expected = [line.split() for line in data.read_text().splitlines()]
+    assert [token[:-1] for token in tokens] == [token[:-1] for token in expected]
+    assert report("evaluate", out, found)["accuracy"] == 1
+    onmargin("predict", out, data, "-o", found, "--force", "--proba")
+    assert [float(line.split()[-1]) > 0 for line in found.read_text().splitlines() if line]
+    rows = jsonl(tmp_path / "a.jsonl", 30)
+    onmargin("train", rows, "-o", out, "--force")
+    message = onmargin("predict", out, rows, "-o", tmp_path / "q.conll", code=1)
+    assert "the task is classify: give a .csv, .tsv or .jsonl file" in message
+
+
+@pytest.mark.parametrize("name", ["p.xlsx", "p.parquet", "p.csv.gz", "p.conllu", "p.pickle"])
 def test_formats_that_are_not_written_are_refused(tmp_path, name):
     data, out = jsonl(tmp_path / "a.jsonl", 30), tmp_path / "model"
     onmargin("train", data, "-o", out)

@@ -16,6 +16,7 @@ from onmargin.io.format import Recipe, as_integer, is_pipe, list_names
 from onmargin.io.formats import FORMATS
 
 _TABLES = {"csv": ",", "tsv": "\t"}  # the delimiters of output formats that are tables
+_CONLL = "conll"  # the output format with the columns of each token before its label
 
 # Names of prediction sets and intervals in the output, and all names that the output adds to the copied columns.
 _SET, _ENDS = "prediction_set", ("prediction_low", "prediction_high")
@@ -43,6 +44,8 @@ def predict(order: Order, name: str, out: IO[str]) -> None:
     learner, recipe, _ = load_learner(order.model)
     live = any(map(is_pipe, order.files))
     target = output_format(name)
+    if target == _CONLL and learner.task != "tag":
+        raise Failure(f"{name} would have tokens, and the task is {learner.task}: give a .csv, .tsv or .jsonl file")
     recipes = read_recipes(order.files, recipe, order.format, order.given)
     passed = _Passed(recipes, order.keep) if target else None
     if passed is not None:
@@ -161,7 +164,7 @@ def _writer(out: IO[str], target: str | None, *, as_json: bool) -> Callable[[Seq
         if as_json or target == "jsonl":
             lines = [json.dumps(_finite(row), allow_nan=False) for row in rows]
         else:
-            lines = [_line(row) for row in rows]
+            lines = [_line(row, columns=target == _CONLL) for row in rows]
         out.write("".join(f"{text}\n" for text in lines))
 
     return write
@@ -192,10 +195,13 @@ def _cell(value: Any) -> Any:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
-def _line(row: Prediction) -> str:
+def _line(row: Prediction, *, columns: bool) -> str:
     if isinstance(row["prediction"], list):
-        chances = [f"\t{chance:.6g}" for chance in row.get("probability", ())] or [""] * len(row["prediction"])
-        return "".join(f"{line(label)}{chance}\n" for label, chance in zip(row["prediction"], chances, strict=True))
+        nothing: list[Any] = [()] * len(row["prediction"])
+        cells = [token.values() for token in row["tokens"]] if columns and "tokens" in row else nothing
+        chances = [(f"{chance:.6g}",) for chance in row.get("probability", ())] or nothing
+        tokens = zip(cells, row["prediction"], chances, strict=True)
+        return "".join("\t".join((*before, line(label), *chance)) + "\n" for before, label, chance in tokens)
     fields = [line(row["prediction"]), *(f"{row[name]:.6g}" for name in ("probability", *_ENDS) if name in row)]
     return "\t".join([*fields, *([",".join(map(line, row[_SET]))] if _SET in row else [])])
 

@@ -27,8 +27,8 @@ from onmargin.apps.commands.options import (
     "--out",
     type=click.Path(dir_okay=False, allow_dash=True),
     default="-",
-    help="File for the predictions (default: standard output). A .csv, .tsv or .jsonl file gets the columns "
-    "of FILES, too.",
+    help="File for the predictions (default: standard output). A .csv, .tsv, .jsonl or .conll file gets the "
+    "columns of FILES, too.",
 )
 @click.option(
     "--keep", multiple=True, metavar="COLUMN", help="For -o: column to pass through, such as an id (default: all)."
