@@ -5,6 +5,8 @@ import os
 import random
 import threading
 import zipfile
+from datetime import date
+from decimal import Decimal
 from fcntl import ioctl
 from termios import FIONREAD
 
@@ -215,6 +217,17 @@ def test_files_without_examples_are_named(tmp_path):
     assert f"warning: there are no examples in {header}" in said("train", data, header, "-o", tmp_path / "other")
 
 
+def test_utf_16_without_a_byte_order_mark_is_noticed(tmp_path):
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    text = people(data).read_text()
+    data.write_bytes(text.encode("utf-16-le"))
+    assert "looks like UTF-16 without a byte order mark: set --encoding utf-16-le" in onmargin(
+        "train", data, "-o", out, code=1
+    )
+    onmargin("train", data, "-o", out, "--encoding", "utf-16-le")
+    assert report("evaluate", out, data)["examples"] == 400
+
+
 def test_a_zip_archive_in_a_pipe_is_refused(tmp_path):
     data, out, packed = people(tmp_path / "a.csv"), tmp_path / "model", tmp_path / "a.zip"
     onmargin("train", data, "-o", out)
@@ -275,6 +288,10 @@ def test_rows_of_a_frame_are_predicted(tmp_path):
         assert client.predict_many("people", frame) == client.predict_many("people", frame.to_dict("records"))
         assert client.predict_many("people", pyarrow.Table.from_pandas(frame)) == client.predict_many("people", frame)
         assert client.predict("people", frame.iloc[0]) == found[0]
+        row = frame.iloc[0].to_dict()
+        assert client.predict("people", row | {"income": Decimal(str(row["income"]))}) == found[0]
+        with pytest.raises(TypeError, match="values must be numbers, strings or None"):
+            client.predict("people", row | {"date": date(2024, 1, 1)})
         with pytest.raises(TypeError, match="x must be one example; got a data frame"):
             client.predict("people", frame)
         for one in (frame.iloc[0].to_dict(), "age"):  # the names or letters are not examples

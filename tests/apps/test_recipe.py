@@ -189,3 +189,30 @@ def test_targets_that_are_strings_are_parsed(tmp_path):
     onmargin("train", data, "-o", out, "--label", "price", "--task", "regress")
     assert library.load(out).feature_names_ == ["size"]
     assert report("evaluate", out, data)["mae"] < 1
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.mbox"])
+def test_a_dict_with_a_text_is_read_as_the_text(tmp_path, name):
+    """The records of JSON lines are such dicts; in Python and over HTTP, their texts were unknown categories."""
+    data, out = tmp_path / name, tmp_path / "model"
+    texts = [f"{('good', 'bad')[k % 2]} words number {k}" for k in range(60)]
+    labels = [("p", "n")[k % 2] for k in range(60)]
+    write = {
+        "a.txt": "{label}\t{text}\n",
+        "a.jsonl": '{{"text": "{text}", "label": "{label}"}}\n',
+        "a.mbox": "From me Thu Jan  1 00:00:00 1970\nX-Label: {label}\n\n{text}\n\n",
+    }[name]
+    data.write_text("".join(write.format(text=text, label=y) for text, y in zip(texts, labels, strict=True)))
+    onmargin("train", data, "-o", out, *(["--label", "X-Label"] if name == "a.mbox" else []))
+    rows = [{"text": text} for text in texts]
+    model = library.load(out)
+    assert model.predict_many(rows) == model.predict_many(texts) == onmargin("predict", out, data).split()
+    with served(tmp_path / "service") as http, Client(str(http.base_url)) as client:
+        client.upload("texts", out)
+        assert client.predict_many("texts", rows) == client.predict_many("texts", texts) == model.predict_many(texts)
+    table = tmp_path / "a.csv"
+    table.write_text("id,text\n" + "".join(f"{k},{text}\n" for k, text in enumerate(texts)))
+    assert onmargin("predict", out, table).split() == model.predict_many(texts)
+    table.write_text(table.read_text().replace("text", "note", 1))
+    assert onmargin("predict", out, table, "--text", "note").split() == model.predict_many(texts)
+    assert "has no column 'text'" in onmargin("predict", out, table, "--strict", code=1)

@@ -1,7 +1,7 @@
 """Chunks of examples from files, and the position in the data."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -173,9 +173,9 @@ class OddCells:
                 n, first = self._odd.get(name, (0, odd[0]))
                 self._odd[name] = n + len(odd), first
 
-    def problems(self) -> list[str]:
+    def problems(self, but: Collection[str] = ()) -> list[str]:
         """Return a sentence for each column."""
-        return [odd_cells(name, n, self._n[name], first) for name, (n, first) in self._odd.items()]
+        return [odd_cells(name, n, self._n[name], first) for name, (n, first) in self._odd.items() if name not in but]
 
 
 def read_chunks(

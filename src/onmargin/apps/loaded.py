@@ -1,6 +1,6 @@
 """Loading of models trained on the command line, and reading of files for them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import click
@@ -65,16 +65,18 @@ def examples(
             column = f": it must have the columns {list_names(own.labels)}" if own.labels else column
             raise Failure(f"{path} has no labels{column}")
         if missing := kind.missing_columns(path, own):
-            warn(f"{path} has no column {list_names(missing)}, which the model has learned from", strict=strict)
+            more = ": name the column with --text" if isinstance(own.features.get("text"), str) else ""
+            warn(f"{path} has no column {list_names(missing)}, which the model has learned from{more}", strict=strict)
         if not labels:
             own, labeled = kind.to_predict(own, labeled=labeled)
         first, known, met, odd = 1, False, False, OddCells(own)
+        strange: Collection[str] = ()
         for chunk in read_chunks(path, own, labeled=labeled, size=size, odd=odd):
             if not known and first <= _ENOUGH:
                 known, some = learner.familiar(chunk)
                 met = met or some
                 if first == 1 and (known or not met):
-                    warn_strange(learner, path, own, chunk, strict=strict)
+                    strange = warn_strange(learner, path, own, chunk, strict=strict)
                 if met and not known and (len(chunk) > 1 or first == _ENOUGH):
                     warn(_UNKNOWN.format(path), strict=strict)
                     known = True  # warn only once
@@ -82,7 +84,7 @@ def examples(
             first += len(chunk)
         if met and not known:
             warn(_UNKNOWN.format(path), strict=strict)
-        for problem in odd.problems():
+        for problem in odd.problems(but=strange):
             warn(f"{path}: {problem}", strict=False)
         if first == 1 and len(recipes) > 1:
             warn(f"there are no examples in {pipe_name(path)}", strict=strict)
@@ -97,11 +99,15 @@ _UNKNOWN = (
 )
 
 
-def warn_strange(learner: ChunkLearner, path: str, recipe: Recipe, chunk: Chunk, *, strict: bool = False) -> None:
-    """Warn about columns of a file whose first values the model does not know."""
-    for name, cell in learner.strange_columns(chunk, recipe.table).items():
+def warn_strange(
+    learner: ChunkLearner, path: str, recipe: Recipe, chunk: Chunk, *, strict: bool = False
+) -> Collection[str]:
+    """Warn about columns of a file whose first values the model does not know; return their names."""
+    found = learner.strange_columns(chunk, recipe.table)
+    for name, cell in found.items():
         problem = f"the model knows none of the values of {name!r} in {path}, such as {cell!r:.60}"
         warn(f"{problem}: are they written as in the training data?", strict=strict)
+    return found.keys()
 
 
 def warn(problem: str, *, strict: bool) -> None:

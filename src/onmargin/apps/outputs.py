@@ -14,24 +14,10 @@ from onmargin.apps.failure import Failure
 # Formats of outputs by the ending of the file name, and endings of formats that are not written.
 OUTPUTS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".conll": "conll"}
 _NOT_WRITTEN = {
-    *(
-        ".gz",
-        ".bz2",
-        ".xz",
-        ".zst",
-        ".zip",
-        ".xlsx",
-        ".xls",
-        ".xlsm",
-        ".xlsb",
-        ".ods",
-        ".parquet",
-        ".arrow",
-        ".feather",
-    ),
-    *(".json", ".html", ".htm", ".xml", ".yaml", ".yml", ".md", ".pdf", ".docx", ".db", ".sqlite", ".h5", ".hdf5"),
-    *(".npy", ".npz", ".pkl", ".pickle", ".orc", ".avro", ".dta", ".sav", ".rds", ".sas7bdat", ".arff"),
-    *(".mbox", ".conllu", ".crfsuite", ".crf", ".iob", ".bio"),
+    *(".gz", ".bz2", ".xz", ".zst", ".zip", ".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".parquet", ".arrow"),
+    *(".feather", ".json", ".html", ".htm", ".xml", ".yaml", ".yml", ".md", ".pdf", ".docx", ".db", ".sqlite"),
+    *(".h5", ".hdf5", ".npy", ".npz", ".pkl", ".pickle", ".orc", ".avro", ".dta", ".sav", ".rds", ".sas7bdat"),
+    *(".arff", ".mbox", ".conllu", ".crfsuite", ".crf", ".iob", ".bio"),
 }
 
 

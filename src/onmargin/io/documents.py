@@ -366,7 +366,7 @@ class Mbox(Format):
         return head.filled[0].startswith("From ")
 
     def profile(self, path: str, recipe: Recipe, given: Options) -> FileProfile:
-        return FileProfile(replace(recipe, label=given.get("label")), has_texts=True)
+        return super().profile(path, replace(recipe, label=given.get("label")), given)
 
     def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
         return read_mbox(source, label=recipe.label)

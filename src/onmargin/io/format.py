@@ -83,6 +83,9 @@ class Head:
     @cached_property
     def lines(self) -> list[str]:
         """The complete lines, without line endings, and at least one line if there are any bytes."""
+        if found := re.match(rb"((?:[^\0]\0){8})|(?:\0[^\0]){8}", self.data):
+            encoding = "utf-16-le" if found[1] else "utf-16-be"
+            raise FormatError(f"{self.path} looks like UTF-16 without a byte order mark: set --encoding {encoding}")
         lines = re.split(r"\r\n|\n|\r", self.data.decode("utf-8-sig", "replace"))
         if lines[-1] == "":
             lines.pop()
@@ -268,6 +271,8 @@ class Format:
 
     def profile(self, path: str, recipe: Recipe, given: Options) -> FileProfile:
         """Return how to read a file of training data; options that are not given are detected."""
+        if self.is_text:  # a dict is read as JSON lines are, by its key "text"
+            recipe = recipe.with_features(text="text")
         return FileProfile(recipe, has_texts=self.is_text)
 
     def adapt(self, path: str, recipe: Recipe, trained: Recipe, given: Options) -> Recipe:

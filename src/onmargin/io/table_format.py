@@ -69,11 +69,17 @@ class TableFormat(Format):
             # The features are a nested object, next to the key of the label.
             rows = self.check_nested(path, recipe, given)
             has_texts = bool(text) or any(isinstance(x, str) for x in rows)
+            are_texts = bool(rows) and all(isinstance(x, str) for x in rows)
             features = [row for row in rows if isinstance(row, dict)]
             judged = self._judge_all(features, dict.fromkeys(name for row in features for name in row))
             recipe = replace(recipe, table=self.stable_columns(judged.columns, rows))
             recipe = recipe.with_features(
-                text=text, ignore=ignored, only=only, cross=cross, numbers=judged.numbers, mixed=judged.mixed
+                text="text" if are_texts else text,
+                ignore=ignored,
+                only=only,
+                cross=cross,
+                numbers=judged.numbers,
+                mixed=judged.mixed,
             )
             return FileProfile(recipe, has_texts=has_texts, notes=list(judged.notes.values()))
         if not columns:

@@ -521,7 +521,7 @@ class Client:
         return self._connection.exchange("GET", "/metrics", None).decode()
 
     def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        sent = None if body is None else json.dumps(body, allow_nan=False).encode()
+        sent = None if body is None else json.dumps(body, allow_nan=False, default=_number).encode()
         answer = self._connection.exchange(method, path, sent)
         found: dict[str, Any] = json.loads(answer) if answer else {}
         return found
@@ -548,6 +548,14 @@ def _example(x: Any) -> Any:
     if hasattr(x, "columns"):
         raise TypeError("x must be one example; got a data frame. Call the method for several, such as predict_many")
     return _plain(x.to_dict() if hasattr(x, "to_dict") else x)
+
+
+def _number(value: Any) -> float:
+    """Return another kind of number, such as a Decimal, as the models of ``onmargin.stream`` read it."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"values must be numbers, strings or None; got {value!r:.100}") from None
 
 
 def _plain(value: Any) -> Any:
