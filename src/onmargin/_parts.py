@@ -6,7 +6,7 @@ name and other parts.
 """
 
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from onmargin._core.calibration import Calibration
@@ -40,9 +40,16 @@ def parts() -> dict[str, type]:
     return {kind.__name__: kind for kind in kinds if kind.__module__.startswith("onmargin.")}
 
 
+@lru_cache(256)
+def is_part_kind(kind: Any) -> bool:
+    """Return whether a class is that of a part, and one of onmargin."""
+    return issubclass(kind, _ROOTS) and kind.__module__.startswith("onmargin.")
+
+
 def is_part(value: Any) -> bool:
     """Return whether a value is a part of a class of onmargin."""
-    return isinstance(value, _ROOTS) and type(value).__module__.startswith("onmargin.")
+    kind: Any = type(value)
+    return is_part_kind(kind)
 
 
 def _family(kind: type) -> Iterator[type]:

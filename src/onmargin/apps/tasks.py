@@ -63,10 +63,11 @@ def guess_task(chunk: Chunk, recipe: Recipe) -> str:
         raise Failure(
             "the examples have no labels: use --task novelty for novelty detection, or name the label with --label"
         )
-    if any(isinstance(label, list | tuple | dict) for label in labels):
+    kinds = set(map(type, labels))
+    if kinds & {list, tuple, dict}:
         return "rank"
     n_different = len(set(labels))
-    numbers = all(isinstance(label, int | float) for label in labels)
+    numbers = kinds <= {bool, int, float}
     most = _MANY if recipe.is_table else max(_MANY, 0.2 * len(labels))  # rows of numbers often have many classes
     if numbers and (n_different > most or not all(float(y).is_integer() for y in labels)):
         return "regress"

@@ -27,7 +27,10 @@ def replace_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
         if mode is not None:
             os.chmod(temporary, mode)  # before the file has content, so that it is never more readable than the old one
         for piece in pieces:
-            _write(handle, piece)
+            view = memoryview(piece)
+            view = view.cast("B") if view.nbytes else view[:0]
+            while view:
+                view = view[os.write(handle, view) :]
         os.fsync(handle)
         os.replace(temporary, target)
     if os.name == "posix":  # a folder cannot be opened on other systems
@@ -87,14 +90,6 @@ def _escaped(name: str) -> str:
 def _lock(handle: int) -> None:
     if fcntl is not None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _write(handle: int, piece: Any) -> None:
-    view = memoryview(piece)
-    if view.nbytes:
-        view = view.cast("B")
-        while view:
-            view = view[os.write(handle, view) :]
 
 
 def _flush(folder: Path) -> None:

@@ -4,7 +4,6 @@ None, True, False, integers, strings, finite floats and lists are plain JSON. An
 member, whose name is the name of a codec in the table below.
 """
 
-import hashlib
 import json
 import sys
 import zlib
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.restore import claim, whole
-from onmargin._parts import Pieces, is_part, parts, put_together, take_apart
+from onmargin._parts import Pieces, is_part, is_part_kind, parts, put_together, take_apart
 from onmargin.models.plan import Model
 
 # The safetensors types that NumPy supports, with their NumPy names.
@@ -81,11 +80,6 @@ def _is_in(kind: type, module: str) -> bool:
     return f"{kind.__module__}.".startswith(f"{module}.")
 
 
-def sha256(array: NDArray[Any]) -> str:
-    """Return the SHA-256 digest of the data of a contiguous array."""
-    return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
-
-
 @dataclass
 class Writer:
     """Encoder of values; `arrays` are those found so far, `given` the parameters that a file cannot hold, by name."""
@@ -95,7 +89,7 @@ class Writer:
 
     def encode(self, value: Any, place: str) -> Any:
         """Return the JSON of a value at a place such as "state.classes_"."""
-        kind = type(value)
+        kind: Any = type(value)
         if kind in _JSON_TYPES or (kind is float and isfinite(value)):
             return value
         if kind is list:
@@ -106,7 +100,7 @@ class Writer:
         # The most common kinds of values, and then those that each codec must be asked for.
         if kind is tuple or kind is float:
             tag = kind.__name__
-        elif is_part(value):
+        elif is_part_kind(kind):
             tag = "part"
         elif kind is dict:
             tag = "dict" if set(map(type, value)) <= {str} else "pairs"
@@ -393,9 +387,9 @@ def _encode_part(writer: Writer, part: Any, place: str) -> dict[str, Any]:
     pieces = take_apart(part)
     return {
         "kind": pieces.kind.__name__,
-        "arguments": writer.listed(pieces.arguments, place),
-        "settings": writer.mapped(pieces.settings, place),
-        "state": writer.encode(pieces.state, place),
+        "arguments": writer.listed(pieces.arguments, place) if pieces.arguments else [],
+        "settings": writer.mapped(pieces.settings, place) if pieces.settings else {},
+        "state": None if pieces.state is None else writer.encode(pieces.state, place),
     }
 
 

@@ -340,14 +340,17 @@ def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, bool, bool
     return round(n_rows / len(lines), 1), len(rows[0]) == width, delimiter != ",", share, width
 
 
+_is_number = lru_cache(1 << 12)(is_number)
+
+
 @lru_cache(1 << 12)
 def _looks_numeric(field: str) -> bool:
-    if is_number(field):
+    if _is_number(field):
         return True
     if not any(map(str.isdigit, field)):
         return False
     bare = without_unit(field.strip())
-    return is_number(bare) or re.fullmatch(_MARKED, bare) is not None
+    return _is_number(bare) or re.fullmatch(_MARKED, bare) is not None
 
 
 def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
@@ -383,7 +386,7 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
     """Return the decimal mark and the thousands mark of the numeric columns."""
     fields = [field for column in _numeric_columns(rows) for field in column]
-    marked = [field for field in fields if not is_number(field)]
+    marked = [field for field in fields if not _is_number(field)]
     if not marked:
         return ".", None
     for field in marked:
@@ -397,7 +400,7 @@ def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | No
     if decimals:
         # A few numbers such as "1.234,5" do not make a group of thousands of the fraction of each "0.125" and "1.5".
         grouped = sum("." in field for field in marked)
-        points = sum(is_number(field) and "." in field and not re.fullmatch(_POINT_GROUPS, field) for field in fields)
+        points = sum(_is_number(field) and "." in field and not re.fullmatch(_POINT_GROUPS, field) for field in fields)
         return ",", "." if grouped > points else None
     return ".", ","
 

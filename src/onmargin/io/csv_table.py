@@ -145,11 +145,10 @@ def read_csv(
             for row in chain(again, rows):
                 if len(row) != len(names):
                     raise RecordError(f"the row has {len(row)} fields, and there are {len(names)} columns")
-                values = {
-                    name: field if name in strings else parse_field(name, field)
-                    for name, field in zip(names, row, strict=True)
-                    if field and (field not in left_out or name == columns.label)
-                }
+                values: dict[str, float | str] = {}
+                for name, field in zip(names, row, strict=True):
+                    if field and (field not in left_out or name == columns.label):
+                        values[name] = field if name in strings else parse_field(name, field)
                 yield columns.record(values)
         except csv.Error as error:
             raise RecordError(f"the row is not CSV: {error}") from error

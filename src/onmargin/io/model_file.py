@@ -6,7 +6,7 @@ The format is described in docs/model_files.rst.
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import accumulate, pairwise
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from onmargin._core.restore import MemoryLimit, whole
-from onmargin.io._values import DTYPES, Reader, Writer, public_name, sha256
+from onmargin.io._values import DTYPES, Reader, Writer, public_name
 
 # Incremented when new files would be misread by earlier versions of the library.
 SCHEMA = 1
@@ -175,7 +175,7 @@ def _described(model: Any, notes: Mapping[str, Any] | None) -> tuple[str, dict[s
     document = {"schema": SCHEMA, "version": _version(), **writer.describe(model)}
     if notes is not None:
         document["notes"] = _check_notes(notes)
-    document["arrays"] = {name: _entry(array) | {"sha256": sha256(array)} for name, array in writer.arrays.items()}
+    document["arrays"] = {name: _entry(array) for name, array in writer.arrays.items()}
     text = _canonical(document | {"sha256": _digest(document)})
     if len(text) > MAX_HEADER * 9 // 10:
         raise TypeError(
@@ -184,22 +184,22 @@ def _described(model: Any, notes: Mapping[str, Any] | None) -> tuple[str, dict[s
     return text, dict(sorted(writer.arrays.items()))
 
 
-def _pieces(text: str, arrays: Mapping[str, NDArray[Any]]) -> Iterator[Any]:
-    """Yield the bytes of a safetensors file: the length of the header, the header, and the arrays at its offsets.
+def _pieces(text: str, arrays: Mapping[str, NDArray[Any]]) -> list[Any]:
+    """Return the bytes of a safetensors file: the length of the header, the header, and the arrays at its offsets.
 
     The bytes are the same as the safetensors library would write, arrays of larger numbers first. Unlike the library,
     this does not copy all arrays in memory, and it can write to any file.
     """
     order = [name for _, name in sorted([(ORDER.index(array.dtype.name), name) for name, array in arrays.items()])]
     ends = list(accumulate([arrays[name].nbytes for name in order], initial=0))
-    entries = {
-        name: _entry(arrays[name]) | {"data_offsets": list(at)} for name, at in zip(order, pairwise(ends), strict=True)
-    }
-    header = json.dumps({"__metadata__": {KEY: text}} | entries, separators=(",", ":"), ensure_ascii=False).encode()
-    header += b" " * (-len(header) % 8)
-    yield len(header).to_bytes(8, "little") + header
-    for name in order:
-        yield np.ascontiguousarray(arrays[name], arrays[name].dtype.newbyteorder("<"))
+    header: dict[str, Any] = {"__metadata__": {KEY: text}}
+    for name, at in zip(order, pairwise(ends), strict=True):
+        array = arrays[name]
+        header[name] = {"dtype": DTYPES[array.dtype.name], "shape": list(array.shape), "data_offsets": list(at)}
+    start = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    start += b" " * (-len(start) % 8)
+    rest = [np.ascontiguousarray(arrays[name], arrays[name].dtype.newbyteorder("<")) for name in order]
+    return [len(start).to_bytes(8, "little") + start, *rest]
 
 
 class _Tensors:
@@ -377,8 +377,9 @@ def _digest(document: Mapping[str, Any]) -> str:
 
 
 def _entry(array: NDArray[Any]) -> dict[str, Any]:
-    """Return the entry of an array in the document of the file."""
-    return {"dtype": DTYPES[array.dtype.name], "shape": list(array.shape)}
+    """Return the entry of a contiguous array in the document of the file."""
+    digest = hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
+    return {"dtype": DTYPES[array.dtype.name], "shape": list(array.shape), "sha256": digest}
 
 
 def _read_document(metadata: Mapping[str, str] | None) -> dict[str, Any]:
@@ -415,7 +416,7 @@ class _Arrays:
             raise ValueError(f"its array {name!r} is missing or used twice")
         entry = self._left.pop(name)
         values: NDArray[Any] = self._file.get_tensor(name)
-        if _entry(values) | {"sha256": sha256(values)} != entry:
+        if _entry(values) != entry:
             raise ValueError(f"its array {name!r} is damaged: the checksum does not agree")
         if values.dtype.kind == "f" and np.isnan(values).any():
             raise ValueError(f"its array {name!r} has numbers that are not finite, which no learner makes")
