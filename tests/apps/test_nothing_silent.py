@@ -169,6 +169,20 @@ def test_training_that_continues_with_other_columns_is_noticed(tmp_path):
     )
 
 
+def test_new_columns_of_a_later_file_are_noticed(tmp_path):
+    data, out, other = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "other.csv"
+    header, *lines = data.read_text().splitlines()
+    other.write_text("\n".join([f"{header},more", *(f"{line},5" for line in lines)]) + "\n")
+    message = f"warning: {other}: its columns 'more' are new to the model"
+    assert message in said("train", data, other, "-o", out)
+    assert "more" in library.load(out).feature_names_
+    assert "are new to the model" not in said("train", data, data, "-o", out)
+    assert message in said("train", data, other, "-o", out, "--text", "town")
+    assert "are new to the model" not in said("train", data, other, "-o", out, "--only", "income")
+    onmargin("train", data, "-o", out)
+    assert message in said("train", other, "-o", tmp_path / "more", "--from", out)
+
+
 def test_training_continues_with_another_format(tmp_path):
     data, out, lines = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "people.jsonl"
     onmargin("train", data, "-o", out)

@@ -76,13 +76,13 @@ def test_cut_compressed_file_loses_no_record_before_the_cut(tmp_path, pack):
     assert "damaged" in str(error)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
 def test_utf_16_is_read_by_its_byte_order_mark(tmp_path, encoding):
     """Spreadsheets save "Unicode text" like this. Characters take two to four bytes, and three in UTF-8."""
     names = [f"x{k}\u20ac\U0001f600" for k in range(30_000)]
     text = "".join(f"A\t{name}\n\n" for name in names)
     path = tmp_path / "data"
-    path.write_bytes(("" if encoding == "utf-16" else "\ufeff").encode(encoding) + text.encode(encoding))
+    path.write_bytes(("" if encoding in {"utf-16", "utf-32"} else "\ufeff").encode(encoding) + text.encode(encoding))
     assert [x for x, _ in read_crfsuite(path)] == [[{name: 1.0}] for name in names]
     path.write_bytes("A\tx\n".encode("utf-16")[:-1])
     _, error = read_all(read_crfsuite(path))

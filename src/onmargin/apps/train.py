@@ -143,8 +143,7 @@ def _begin_run(options: TrainingOptions, out: str, start: str | None, say: NullR
         profile = options.profile()
         recipe = profile.recipe
         for path in options.files[1:]:
-            if missing := FORMATS[recipe.format].missing_columns(path, recipe):
-                warn(f"{path} has no column {list_names(missing)}, which {options.files[0]} has", strict=False)
+            _warn_columns(path, recipe, f"{options.files[0]} has")
         return Run(options, out, recipe, shown=say.profile(profile))
     learner, recipe, _ = load_learner(start)
     same = options.task in {None, learner.task} and options.model in {None, type(learner.model).__name__}
@@ -167,14 +166,23 @@ def _recipe_to_continue(options: TrainingOptions, learner: ChunkLearner, trained
             raise Failure(f"{path} is not written as {options.files[0]} is: continue with one after the other")
         if learner.task != "novelty" and not format.has_labels(path, own):
             raise Failure(f"{path} has no labels in a column {own.label!r}, as the training data of the model have")
-        if missing := format.missing_columns(path, own):
-            known = {*own.table, *own.features.get("ignore", ()), *own.target_columns}
-            new = [name for name in format.columns(path, own) if name not in known]
-            more = f"; its columns {list_names(new)} are new to the model" if new else ""
-            warn(f"{path} has no column {list_names(missing)}, which the model has learned from{more}", strict=False)
+        _warn_columns(path, own, "the model has learned from")
         if not is_pipe(path) and (chunk := next(read_chunks(path, own), None)) is not None:
             warn_strange(learner, path, own, chunk)
     return first
+
+
+def _warn_columns(path: str, own: Recipe, known_from: str) -> None:
+    """Warn about columns that a file lacks, and about those that no file had before."""
+    format, features = FORMATS[own.format], own.features
+    missing = format.missing_columns(path, own)
+    known = {*own.table, *features.get("ignore", ()), *own.target_columns}
+    ends = bool(features.get("only")) or isinstance(features.get("text"), str)  # no other column is read
+    new = [] if ends else [name for name in format.passes_columns(path, own) if name not in known]
+    problems = [f"has no column {list_names(missing)}, which {known_from}"] if missing else []
+    problems += [f"its columns {list_names(new)} are new to the model"] if new else []
+    if problems:
+        warn(f"{path}{' ' if missing else ': '}{'; '.join(problems)}", strict=False)
 
 
 def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Position, Digest | None]]:

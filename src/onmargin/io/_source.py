@@ -12,12 +12,14 @@ from typing import IO, Any, BinaryIO, Self, cast
 
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 
-# The first bytes of compressed files and of UTF-16, and the name endings that are used if a file is damaged.
+# The first bytes of compressed files, of UTF-16 and of UTF-32, and the name endings that are used if a file is damaged.
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"BZh": "bzip2",
+    codecs.BOM_UTF32_LE: "utf32",  # starts like UTF-16
+    codecs.BOM_UTF32_BE: "utf32",
     codecs.BOM_UTF16_LE: "utf16",
     codecs.BOM_UTF16_BE: "utf16",
 }
@@ -129,7 +131,7 @@ def opened(source: Source, at: Place | None = None) -> Iterator[BinaryIO]:
         codec = _codec(head, name)
         decoders: list[Callable[[BinaryIO], tuple[Any, tuple[type[Exception], ...]]]]
         decoders = [] if codec is None else [_CODECS[codec]]
-        if encoding != "utf-8" and codec != "utf16":
+        if encoding != "utf-8" and codec not in {"utf16", "utf32"}:
             decoders.append(lambda inner: (_Text(inner, encoding), (UnicodeError,)))
         raw = _Bytes(stream, head, at=None if decoders else at)
         plain = stack.enter_context(io.BufferedReader(raw, _BUFFER))
@@ -275,6 +277,10 @@ def _utf16(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
     return _Text(stream, "utf-16"), (UnicodeError,)
 
 
+def _utf32(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
+    return _Text(stream, "utf-32"), (UnicodeError,)
+
+
 def _zstd(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
     if sys.version_info >= (3, 14):
         zstd: Any = import_module("compression.zstd")
@@ -289,7 +295,7 @@ def _zstd(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
     return _ZstdFrames(stream, zstd.ZstdDecompressor()), (EOFError, zstd.ZstdError)
 
 
-_CODECS = {"gzip": _gzip, "xz": _xz, "zstd": _zstd, "bzip2": _bzip2, "utf16": _utf16}
+_CODECS = {"gzip": _gzip, "xz": _xz, "zstd": _zstd, "bzip2": _bzip2, "utf16": _utf16, "utf32": _utf32}
 
 
 class _ReadOnce:
