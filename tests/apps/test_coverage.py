@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 import onmargin as library
+from onmargin.apps.serve.client import Client
+from onmargin.apps.serve.connection import ServiceError
 from onmargin.confidence import Intervals, PredictionSets
 from tests.apps.program import onmargin, report, svmlight
+from tests.apps.serving import served
 
 N = 600
 
@@ -154,3 +157,54 @@ def test_abstaining(classes, tmp_path):
 def test_incompatible_options_are_refused(options, words, tmp_path):
     data = table(tmp_path / "a.csv", lambda s, rng: int(s > 0), 20)
     assert words in onmargin("train", data, "-o", tmp_path / "model", *options, code=2)
+
+
+@pytest.mark.parametrize(
+    ("task", "target"),
+    [
+        ("classify", lambda s, rng: "yes" if s + rng.logistic() > 0 else "no"),
+        ("regress", lambda s, rng: round(s + rng.exponential(), 4)),
+    ],
+)
+def test_sets_and_intervals_are_served(tmp_path, task, target):
+    """The service refused files with them, although `onmargin train` writes them."""
+    data, path = table(tmp_path / "a.csv", target), tmp_path / "model"
+    found = report("train", data, "-o", path, "--coverage", "0.8", "--task", task)
+    alone = library.load(path)
+    with open(data, newline="") as file:
+        rows = list(csv.DictReader(file))
+    ask = alone.predict_set_one if task == "classify" else alone.predict_interval_one
+    with served(tmp_path / "service") as http, Client(str(http.base_url)) as client:
+        client.upload("covered", path)
+        assert client.model("covered")["coverage"]["covered"] == pytest.approx(found["coverage"])
+        assert list(map(tuple, client.predict_sets("covered", rows))) == [tuple(ask(row)) for row in rows]
+        *_, label = rows[0]
+        y = [float(row[label]) if task == "regress" else row[label] for row in rows]
+        client.learn_many("covered", rows[:50], y[:50])
+        for row, one in zip(rows[:50], y[:50], strict=True):
+            alone.learn_one(row, one)
+        assert list(map(tuple, client.predict_sets("covered", rows))) == [tuple(ask(row)) for row in rows]
+    with served(tmp_path / "service") as http, Client(str(http.base_url)) as client:
+        assert list(map(tuple, client.predict_sets("covered", rows))) == [tuple(ask(row)) for row in rows]
+
+
+def test_other_sets_are_not_served(classes, tmp_path):
+    path = classes[1]
+    library.save(PredictionSets(library.load(path).model, 0.8, nonempty=True), path)
+    with (
+        served(tmp_path / "service") as http,
+        Client(str(http.base_url)) as client,
+        pytest.raises(ServiceError, match="with nonempty=True cannot be served"),
+    ):
+        client.upload("covered", path)
+
+
+def test_a_snapshot_with_a_coverage_can_be_read(tmp_path):
+    """No file of a service with prediction sets could be loaded: its whole numbers were read as floats."""
+    with served(tmp_path / "service") as http, Client(str(http.base_url)) as client:
+        client.create("covered", coverage=0.8)
+        rows = [{"a": k % 7} for k in range(60)]
+        client.learn_many("covered", rows, ["yes" if row["a"] > 3 else "no" for row in rows])
+        client.download("covered", tmp_path / "file")
+        client.upload("again", tmp_path / "file")
+        assert client.model("again")["coverage"] == client.model("covered")["coverage"]

@@ -171,6 +171,19 @@ class Covering:
             raise ValueError(f"the size of sets must be finite and not negative; got {made.size}")
         return made
 
+    @classmethod
+    def from_saved(cls, task: str, saved: Any) -> "Covering":
+        """Return the object for the prediction sets or intervals of a model file."""
+        made, options = cls(task, saved.coverage), saved.get_params()
+        others = [name for name in ("by_class", "nonempty", "asymmetric") if options.get(name)]
+        if others or task not in {"classify", "regress"} or options["rate"] != made.tracker.rate:
+            what = f"{others[0]}=True" if others else f"rate={options['rate']:g}, or for the task {task}"
+            raise ValueError(f"prediction sets or intervals with {what} cannot be served")
+        found, (made.tracker,) = saved.coverage_, saved._trackers.values()
+        if isfinite(found.size):
+            made.size, made.sized = found.size * made.tracker.rounds, made.tracker.rounds
+        return made
+
     def numbers(self) -> dict[str, float]:
         tracker = self.tracker
         return {
@@ -243,7 +256,7 @@ class Notes(msgspec.Struct):
     confusion: Annotated[list[tuple[Cell, Cell, Count]], msgspec.Meta(max_length=MOST_CELLS)]
     corrected: Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
     errors: tuple[Count, Annotated[float, msgspec.Meta(ge=0)]]
-    covering: dict[str, float] | None
+    covering: dict[str, int | float] | None
 
     def state(self, model: Any, room: Room) -> State:
         """Return the state of these notes and a model; ValueError if they contradict each other."""

@@ -6,23 +6,24 @@ from typing import Any
 
 import msgspec
 
-from onmargin.apps.learners import learner_class
+from onmargin.apps.learners import learner_class, model_in
 from onmargin.apps.serve.journal import ModelRow
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.problems import ProblemError
 from onmargin.apps.serve.restoring import COVERAGE
 from onmargin.apps.serve.service import check_ngrams
-from onmargin.apps.serve.state import FOREIGN, Snapshot, State
+from onmargin.apps.serve.state import FOREIGN, Covering, Snapshot, State
 from onmargin.io import ModelFileError, load_with_notes
 
 
 def read_model(path: Path, name: str, room: Room) -> tuple[ModelRow, State]:
     """Return the journal entry and the state of an uploaded model file."""
     try:
-        model, notes = load_with_notes(path)
+        saved, notes = load_with_notes(path)
     except ModelFileError as error:
         words = str(error).replace(repr(str(path)), "the file")
         raise ProblemError(f"the body is not a model file that can be served: {words}", 422) from error
+    model = model_in(saved)
     kind = type(model).__name__
     try:
         known = learner_class(kind, None) is type(model)
@@ -46,6 +47,11 @@ def read_model(path: Path, name: str, room: Room) -> tuple[ModelRow, State]:
             raise ProblemError(f"the notes of the file are not those of a service: {error}", 422) from error
     else:
         state = State(learner, max(1, model.totals_.rounds))
+        if model is not saved:
+            try:
+                state.covering = Covering.from_saved(model.task, saved)
+            except ValueError as error:
+                raise ProblemError(str(error), 422) from error
         state.notes = {key: notes[key] for key in FOREIGN if key in notes}
     parameters = {"model": kind} | _parameters(model)
     if state.covering is not None:
