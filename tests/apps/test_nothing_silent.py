@@ -183,6 +183,45 @@ def test_new_columns_of_a_later_file_are_noticed(tmp_path):
     assert message in said("train", other, "-o", tmp_path / "more", "--from", out)
 
 
+def test_a_header_within_a_table_is_noticed(tmp_path):
+    """The names in joined files were an example, and the name of the label a class."""
+    data, out, other = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "other.csv"
+    other.write_text(data.read_text() * 2)
+    message = onmargin("train", other, "-o", out, code=1)
+    assert "line 402, record 401: the row repeats the header, as where files were joined: remove it" in message
+    assert report("train", other, "-o", out, "--resume", "--on-error", "skip")["examples"] == 800
+    assert {*library.load(out).classes_} == {"yes", "no"}
+
+
+def test_options_that_contradict_the_label_are_refused(tmp_path):
+    data, out = people(tmp_path / "people.csv"), tmp_path / "model"
+    for option in ("--ignore", "--text"):
+        message = onmargin("train", data, "-o", out, "--label", "buys", option, "buys", code=2)
+        assert f"'buys' is the label or the weight: leave it out of {option}" in message
+    assert "no label of the first 400 rows contains ';'" in said(
+        "train", data, "-o", out, "--label", "buys", "--label-separator", ";"
+    )
+
+
+def test_training_continues_with_another_encoding(tmp_path):
+    data, out, other = tmp_path / "a.csv", tmp_path / "model", tmp_path / "b.csv"
+    data.write_text("town;kind\n" + "Köln;ä\nBonn;ö\n" * 20, "utf-8")
+    other.write_text(data.read_text("utf-8"), "cp1252")
+    onmargin("train", data, "-o", out)
+    onmargin("train", other, "-o", tmp_path / "more", "--from", out, "--encoding", "cp1252")
+    assert library.load(tmp_path / "more").feature_names_ == ["town=Köln", "town=Bonn"]
+    assert onmargin("predict", tmp_path / "more", other).split()[:2] == ["ä", "ö"]
+
+
+def test_training_on_shards_says_how_files_are_read(tmp_path):
+    data, out, other = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "other.csv"
+    other.write_text(data.read_text().replace("income", "salary", 1))
+    message = said("train", data, other, "-o", out, "--engine", "local", "--workers", "1", "--C", "1")
+    assert "label 'buys'" in message
+    assert "left out: 'id' (different in every row)" in message
+    assert f"has no column 'income', which {data} has; its columns 'salary' are new to the model" in message
+
+
 def test_training_continues_with_another_format(tmp_path):
     data, out, lines = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "people.jsonl"
     onmargin("train", data, "-o", out)

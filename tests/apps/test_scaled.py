@@ -49,7 +49,8 @@ def test_progress_names_the_files(parts, tmp_path):
     from onmargin.apps.cli import main
 
     arguments = ["train", *map(str, parts), "-o", str(tmp_path / "model"), "--engine", "local", "--workers", "1"]
-    lines = CliRunner().invoke(main, arguments).stderr.splitlines()
+    detected, *lines = CliRunner().invoke(main, arguments).stderr.splitlines()
+    assert detected == f"{parts[0]}: svmlight; task classify, AutoClassifier"
     assert len(lines) == 3
     assert lines[1].startswith(f"pass 1, {parts[1]}: 110 examples, ")
 

@@ -110,6 +110,19 @@ def warn_strange(
     return found.keys()
 
 
+def warn_columns(path: str, own: Recipe, known_from: str) -> None:
+    """Warn about columns that a file lacks, and about those that no file had before."""
+    format, features = FORMATS[own.format], own.features
+    missing = format.missing_columns(path, own)
+    known = {*own.table, *features.get("ignore", ()), *own.target_columns}
+    ends = bool(features.get("only")) or isinstance(features.get("text"), str)  # no other column is read
+    new = [] if ends else [name for name in format.passes_columns(path, own) if name not in known]
+    problems = [f"has no column {list_names(missing)}, which {known_from}"] if missing else []
+    problems += [f"its columns {list_names(new)} are new to the model"] if new else []
+    if problems:
+        warn(f"{path}{' ' if missing else ': '}{'; '.join(problems)}", strict=False)
+
+
 def warn(problem: str, *, strict: bool) -> None:
     """Print a warning, or raise an error if `strict`."""
     if strict:

@@ -9,6 +9,8 @@ from onmargin import scale
 from onmargin.apps.chunk_learner import Mark, make_batch
 from onmargin.apps.chunks import Chunk, Position, read_chunks
 from onmargin.apps.failure import Failure
+from onmargin.apps.loaded import warn_columns
+from onmargin.apps.progress import NullReporter, Reporter
 from onmargin.apps.run import Run
 from onmargin.apps.sniff import check_files
 from onmargin.apps.tasks import guess_task
@@ -56,9 +58,14 @@ def train(options: TrainingOptions, out: str, place: Place, *, resume: bool, qui
     ]
     if wrong:
         raise click.UsageError(f"{wrong[0]} does not go with --engine")
-    recipe = options.profile().recipe
+    profile, say = options.profile(), NullReporter() if quiet else Reporter(options)
+    recipe = profile.recipe
+    say.profile(profile)
+    for path in options.files[1:]:
+        warn_columns(path, recipe, f"{options.files[0]} has")
     task = task_of(options.model, options.task) or guess_task(_first(options.files, recipe), recipe)
     learner = begin(options.model, task, recipe, options.parameters)
+    say.task(learner)
     notes = {"task": task, "recipe": recipe.to_notes()}
     shards = [FileShard(path, recipe, task) for path in options.files]
     reports: list[scale.Report] = []

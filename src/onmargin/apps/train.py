@@ -11,7 +11,7 @@ import numpy as np
 from onmargin.apps.chunk_learner import ChunkLearner, Mark
 from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, joined, read_chunks
 from onmargin.apps.failure import Failure
-from onmargin.apps.loaded import load_learner, warn, warn_strange
+from onmargin.apps.loaded import load_learner, warn, warn_columns, warn_strange
 from onmargin.apps.pace import Due, Pace, Signals, Stopped
 from onmargin.apps.progress import NullReporter, Progress, Reporter
 from onmargin.apps.report import Report
@@ -22,7 +22,7 @@ from onmargin.apps.training_options import TrainingOptions, begin, task_of
 from onmargin.errors import ExampleError
 from onmargin.features.records import RecordFeatures
 from onmargin.io import ReadError
-from onmargin.io.format import Recipe, is_pipe, list_names, pipe_name
+from onmargin.io.format import Recipe, is_pipe, pipe_name
 from onmargin.io.formats import FORMATS
 from onmargin.learner import mark_fitted
 
@@ -143,14 +143,15 @@ def _begin_run(options: TrainingOptions, out: str, start: str | None, say: NullR
         profile = options.profile()
         recipe = profile.recipe
         for path in options.files[1:]:
-            _warn_columns(path, recipe, f"{options.files[0]} has")
+            warn_columns(path, recipe, f"{options.files[0]} has")
         return Run(options, out, recipe, shown=say.profile(profile))
     learner, recipe, _ = load_learner(start)
     same = options.task in {None, learner.task} and options.model in {None, type(learner.model).__name__}
-    if options.parameters or options.coverage is not None or named_options(options.reading) or not same:
+    others = [name for name in named_options(options.reading) if name != "encoding"]
+    if options.parameters or options.coverage is not None or others or not same:
         raise click.UsageError(
             "--from keeps the task, the parameters, the coverage and the reading options of its model: leave those "
-            "options out"
+            "options out, except --encoding"
         )
     recipe = _recipe_to_continue(options, learner, recipe)
     return Run(options, out, recipe, learner, marks=[learner.mark()], n_before=learner.n_examples)
@@ -158,7 +159,8 @@ def _begin_run(options: TrainingOptions, out: str, start: str | None, say: NullR
 
 def _recipe_to_continue(options: TrainingOptions, learner: ChunkLearner, trained: Recipe) -> Recipe:
     """Return how to read the files that a model continues with; columns that differ cause a warning."""
-    recipes = {path: adapt_recipe(path, trained, options.format, {}) for path in options.files}
+    given = {"encoding": options.reading.get("encoding")}
+    recipes = {path: adapt_recipe(path, trained, options.format, given) for path in options.files}
     first = recipes[options.files[0]]
     for path, own in recipes.items():
         format = FORMATS[own.format]
@@ -166,23 +168,10 @@ def _recipe_to_continue(options: TrainingOptions, learner: ChunkLearner, trained
             raise Failure(f"{path} is not written as {options.files[0]} is: continue with one after the other")
         if learner.task != "novelty" and not format.has_labels(path, own):
             raise Failure(f"{path} has no labels in a column {own.label!r}, as the training data of the model have")
-        _warn_columns(path, own, "the model has learned from")
+        warn_columns(path, own, "the model has learned from")
         if not is_pipe(path) and (chunk := next(read_chunks(path, own), None)) is not None:
             warn_strange(learner, path, own, chunk)
     return first
-
-
-def _warn_columns(path: str, own: Recipe, known_from: str) -> None:
-    """Warn about columns that a file lacks, and about those that no file had before."""
-    format, features = FORMATS[own.format], own.features
-    missing = format.missing_columns(path, own)
-    known = {*own.table, *features.get("ignore", ()), *own.target_columns}
-    ends = bool(features.get("only")) or isinstance(features.get("text"), str)  # no other column is read
-    new = [] if ends else [name for name in format.passes_columns(path, own) if name not in known]
-    problems = [f"has no column {list_names(missing)}, which {known_from}"] if missing else []
-    problems += [f"its columns {list_names(new)} are new to the model"] if new else []
-    if problems:
-        warn(f"{path}{' ' if missing else ': '}{'; '.join(problems)}", strict=False)
 
 
 def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Position, Digest | None]]:

@@ -145,6 +145,8 @@ def read_csv(
             for row in chain(again, rows):
                 if len(row) != len(names):
                     raise RecordError(f"the row has {len(row)} fields, and there are {len(names)} columns")
+                if header is True and row == names and len(names) > 1:
+                    raise RecordError("the row repeats the header, as where files were joined: remove it")
                 values: dict[str, float | str] = {}
                 for name, field in zip(names, row, strict=True):
                     if field and (field not in left_out or name == columns.label):

@@ -92,6 +92,10 @@ class TableFormat(Format):
             candidates = [name for name in columns if name not in text]
             label, remark = self.guess_label(candidates, rows, recipe)
         taken = {label, recipe.weight, *labels}
+        targets = {given.get("label"), recipe.weight, *labels}
+        for option, named in (("ignore", ignored), ("text", text)):
+            if wrong := [name for name in named if name in targets]:
+                raise OptionError(f"{wrong[0]!r} is the label or the weight: leave it out of --{option}")
         kept = [name for name in only or columns if name not in taken and name not in ignored]
         judged = self._judge_all(rows, [name for name in kept if name not in text])
         left_out = {} if only else judged.left_out
@@ -117,6 +121,8 @@ class TableFormat(Format):
             **{name: recipe.dialect[name] for name in ("decimal", "thousands") if name in recipe.dialect},
         )
         notes = [note for name, note in judged.notes.items() if name in table]
+        if recipe.label_separator and not any(recipe.label_separator in str(row.get(label, "")) for row in rows):
+            notes.append(f"no label of the first {len(rows)} rows contains {recipe.label_separator!r}")
         return FileProfile(recipe, left_out, bool(texts), remark, notes)
 
     def stable_columns(self, table: Sequence[str], rows: Sequence[Any]) -> Sequence[str]:
