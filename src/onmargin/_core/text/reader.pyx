@@ -20,6 +20,7 @@ from onmargin._numbers import number_parser
 cdef extern from "Python.h":
     Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 c, Py_ssize_t start, Py_ssize_t end, int direction) except -2
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t index)
     bint PyUnicode_CheckExact(object text)
     PyObject** PySequence_Fast_ITEMS(object items)
 
@@ -38,7 +39,6 @@ cdef enum:
 
 
 cdef object parse_plain = number_parser(".", None)
-cdef frozenset NUMBER_STARTS = frozenset("0123456789+-. $€£¥₹")  # the first characters of numbers
 cdef object FLOAT64 = np.float64, FLOAT32 = np.float32, INT64 = np.int64, BOOL = np.bool_
 
 
@@ -62,6 +62,15 @@ cdef inline bint is_quick(PyObject* value, double* number) noexcept:
     else:
         return False
     return True
+
+
+cdef inline bint begins_like_number(value) noexcept:
+    """Whether a string begins with a digit, a sign, a decimal mark, a blank or a currency sign."""
+    cdef Py_UCS4 first
+    if PyUnicode_GET_LENGTH(value) == 0:
+        return False
+    first = PyUnicode_READ_CHAR(value, 0)
+    return c"0" <= first <= c"9" or first in u"+-. $\u20ac\u00a3\u00a5\u20b9"
 
 
 cdef class _Column:
@@ -291,7 +300,7 @@ cdef class Reader:
     cdef bint is_known_number(self, name, value) except -1:
         """Whether a string is a number, and its feature was learned with numbers: the name alone is a feature."""
         return (
-            value[:1] in NUMBER_STARTS
+            begins_like_number(value)
             and isinstance(self.known, Names)
             and type(name) is str
             and self.known.get(name) >= 0
