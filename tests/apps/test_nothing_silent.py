@@ -305,6 +305,19 @@ def test_a_finished_run_says_that_it_is(tmp_path):
     assert library.load(out).totals_.rounds == 60
 
 
+def test_cells_without_a_column_in_the_output_are_noticed(tmp_path):
+    """Later rows of a table lost the values of keys that the first rows lack."""
+    data, out = tmp_path / "a.jsonl", tmp_path / "model"
+    rows = [{"size": k % 7, "label": "ab"[k % 2]} | ({"late": k} if k > 1100 else {}) for k in range(1200)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    onmargin("train", data, "-o", out)
+    found = tmp_path / "p.csv"
+    message = said("predict", out, data, "-o", found)
+    assert message.count(f"warning: {found} has no column for 'late': write a .jsonl file") == 1
+    onmargin("predict", out, data, "-o", tmp_path / "p.jsonl")
+    assert json.loads((tmp_path / "p.jsonl").read_text().splitlines()[-1])["late"] == 1199
+
+
 def test_tokens_are_written_before_their_labels(tmp_path):
     """A .conll file had the labels alone."""
     data, out, found = conll(tmp_path / "a.conll"), tmp_path / "model", tmp_path / "p.conll"

@@ -9,7 +9,7 @@ from typing import IO, Any, NamedTuple
 from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import CHUNK, Chunk
 from onmargin.apps.failure import Failure
-from onmargin.apps.loaded import examples, load_learner, read_recipes
+from onmargin.apps.loaded import examples, load_learner, read_recipes, warn
 from onmargin.apps.outputs import output_format
 from onmargin.apps.report import printable
 from onmargin.io.format import Recipe, as_integer, is_pipe, list_names
@@ -51,7 +51,7 @@ def predict(order: Order, name: str, out: IO[str]) -> None:
     if passed is not None:
         for path in filter(is_pipe, order.files):
             recipes[path] = FORMATS[recipes[path].format].verbatim(path, recipes[path])
-    write = _writer(out, target, as_json=order.as_json)
+    write = _writer(out, name, target, as_json=order.as_json)
     size = 1 if live else CHUNK
     for path, first, chunk in examples(recipes, learner, recipe, size=size, labels=False, strict=order.strict):
         try:
@@ -155,10 +155,10 @@ def _columns(path: str, recipe: Recipe, keep: Sequence[str]) -> Sequence[str]:
     return keep or format.passes_columns(path, recipe)
 
 
-def _writer(out: IO[str], target: str | None, *, as_json: bool) -> Callable[[Sequence[Prediction]], None]:
+def _writer(out: IO[str], name: str, target: str | None, *, as_json: bool) -> Callable[[Sequence[Prediction]], None]:
     """Return a function that writes predictions."""
     if target in _TABLES:
-        return _table(out, _TABLES[target])
+        return _table(out, name, _TABLES[target])
 
     def write(rows: Sequence[Prediction]) -> None:
         if as_json or target == "jsonl":
@@ -170,16 +170,19 @@ def _writer(out: IO[str], target: str | None, *, as_json: bool) -> Callable[[Seq
     return write
 
 
-def _table(out: IO[str], delimiter: str) -> Callable[[Sequence[Prediction]], None]:
+def _table(out: IO[str], path: str, delimiter: str) -> Callable[[Sequence[Prediction]], None]:
     table = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     columns: list[str] = []
+    known = {"scores", "probabilities", *_OWN}
 
     def write(rows: Sequence[Prediction]) -> None:
+        names = dict.fromkeys(name for row in rows for name in row if name not in known)
+        if columns and names:  # the header is written
+            warn(f"{path} has no column for {list_names(list(names), 3)}: write a .jsonl file", strict=False)
         if not columns:
-            names = dict.fromkeys(name for row in rows for name in row if name not in _OWN)
-            columns.extend(name for name in names if name not in {"scores", "probabilities"})
-            columns.extend(name for name in _OWN if name in rows[0])
+            columns.extend([*names, *(name for name in _OWN if name in rows[0])])
             table.writerow(columns)
+        known.update(names)
         for row in rows:
             table.writerow([_cell(row.get(name, "")) for name in columns])
 
