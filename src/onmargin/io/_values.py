@@ -45,9 +45,8 @@ PUBLIC_MODULES = (
 )
 # Arrays of fewer numbers are stored as they are.
 SMALL = 1 << 13
-# An array is stored as its most frequent number and the others if these are at most one in RARE. At least one in LISTED
-# is stored, so that reading takes memory in proportion to the file.
-RARE, LISTED = 4, 32
+# An array is stored as its most frequent number, and the others with their places, if these are at most one in RARE.
+RARE = 2
 _JSON_TYPES = {type(None), bool, int, str}
 # How many characters shorter than the declared width of its type the items of an array may be.
 SPARE_CHARACTERS = 4096
@@ -82,9 +81,13 @@ def _is_in(kind: type, module: str) -> bool:
 
 @dataclass
 class Writer:
-    """Encoder of values; `arrays` are those found so far, `given` the parameters that a file cannot hold, by name."""
+    """Encoder of values; `arrays` are those found so far, `given` the parameters that a file cannot hold, by name.
+
+    `unstored` is the number of bytes of arrays that the file does not contain.
+    """
 
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    unstored: int = 0
     given: dict[str, Any] = field(default_factory=dict)
 
     def encode(self, value: Any, place: str) -> Any:
@@ -251,14 +254,14 @@ def _is_mostly(array: NDArray[Any]) -> bool:
 def _encode_mostly(writer: Writer, array: NDArray[Any], place: str) -> dict[str, Any]:
     bits = _bits(array)
     base = _most_frequent(bits)
-    listed = bits != base
-    listed[::LISTED] = True
-    places = np.flatnonzero(listed)
+    differs = bits != base
+    places = np.flatnonzero(differs)
+    writer.unstored += array.nbytes
     return {
         "shape": list(array.shape),
         "number": writer.encode(np.array(base).view(array.dtype)[()], place),
         "places": writer.add(places.astype(np.min_scalar_type(len(bits))), f"{place}.places"),
-        "others": writer.add(bits[listed].view(array.dtype), f"{place}.others"),
+        "others": writer.add(bits[differs].view(array.dtype), f"{place}.others"),
     }
 
 
@@ -272,7 +275,7 @@ def _decode_mostly(reader: Reader, content: Mapping[str, Any]) -> NDArray[Any]:
         raise ValueError(f"numbers of {others.dtype} at places of {places.dtype} among {number!r:.60}")
     if places.shape != others.shape or places.ndim != 1 or (places[1:] <= places[:-1]).any():
         raise ValueError("the places of numbers must rise, and there must be one for each")
-    if len(places) * LISTED < prod(shape) or (len(places) and places[-1] >= prod(shape)):
+    if len(places) and places[-1] >= prod(shape):
         raise ValueError(f"{len(places)} places do not fit an array of shape {shape}")
     claim(prod(shape) * others.itemsize)
     array = np.full(prod(shape), number)

@@ -32,6 +32,8 @@ MAX_HEADER = 100_000_000
 # While loading, a model takes at most MEMORY_PER_BYTE bytes of memory per byte of its file, plus MORE_MEMORY bytes.
 # Columns of weights are padded, and an untrained model is constructed as well.
 MEMORY_PER_BYTE, MORE_MEMORY = 100, 1 << 24
+# Loading makes up to this many arrays as large as one that is stored by its exceptions: see `Writer.unstored`.
+COPIES = 5
 
 
 class ModelFileError(ValueError):
@@ -175,6 +177,12 @@ def _described(model: Any, notes: Mapping[str, Any] | None) -> tuple[str, dict[s
     document = {"schema": SCHEMA, "version": _version(), **writer.describe(model)}
     if notes is not None:
         document["notes"] = _check_notes(notes)
+    # Memory to load it is in proportion to the size of the file: see MEMORY_PER_BYTE.
+    missing = (
+        COPIES * writer.unstored - MORE_MEMORY - MEMORY_PER_BYTE * sum(array.nbytes for array in writer.arrays.values())
+    )
+    if missing > 0:
+        document["room"] = writer.add(np.zeros(missing // MEMORY_PER_BYTE + 1, np.uint8), "room")
     document["arrays"] = {name: _entry(array) for name, array in writer.arrays.items()}
     text = _canonical(document | {"sha256": _digest(document)})
     if len(text) > MAX_HEADER * 9 // 10:
@@ -346,6 +354,8 @@ def _model(file: Any, size: int, given: Mapping[str, Any]) -> tuple[Any, dict[st
     arrays = _Arrays(file, document["arrays"])
     with MemoryLimit(MEMORY_PER_BYTE * size + MORE_MEMORY):
         model = Reader(arrays, _check_given(document["parameters"], given)).model(document)
+    if "room" in document:
+        arrays(document["room"])
     arrays.check_used()
     return model, document.get("notes", {})
 
