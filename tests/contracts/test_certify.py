@@ -13,6 +13,7 @@ from sklearn.linear_model import SGDClassifier
 
 import onmargin
 from onmargin import PassiveAggressiveClassifier, theory
+from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.steps.step import Constant, Projection, Step
 from onmargin.theory import NoTheorem, certify
 from onmargin.theory._table import TABLE as THEOREMS
@@ -468,7 +469,11 @@ TABLE = {
         (PassiveAggressiveClassifier(geometry="adaptive"), X, y),
         (onmargin.PassiveAggressiveRegressor(geometry="normalized"), X, X[:, 0]),
     ],
-    "``OnlineLogisticClassifier``": [(onmargin.OnlineLogisticClassifier(), X, y)],
+    "``OnlineLogisticClassifier``": [
+        (onmargin.OnlineLogisticClassifier(geometry=geometry), X, target)
+        for geometry in ("euclidean", "adaptive")
+        for target in (y, three)
+    ],
     "``AROWClassifier`` and ``AROWRegressor`` with `forgetting`": [
         (onmargin.AROWClassifier(forgetting=0.1), X, y),
         (onmargin.AROWRegressor(forgetting=0.1), X, X[:, 0]),
@@ -580,6 +585,13 @@ def with_part(name, kind, make):
     return Other
 
 
+def foreign_within(part):
+    """Return a part like this one, made of foreign parts."""
+    make, arguments, *_ = part.__reduce__()
+    assert any(isinstance(one, Geometry) for one in arguments)
+    return make(*(foreign(one) if isinstance(one, Geometry) else one for one in arguments))
+
+
 # Learners that have a theorem: every one with its default parameters, and others.
 CERTIFIED = {kind.__name__: default(kind) for kind in LEARNERS if kind not in WITHOUT_THEOREM} | {
     name: (model, *(target if isinstance(target, tuple) else (X, target)))
@@ -599,6 +611,18 @@ def test_a_foreign_part_has_no_theorem(name, part):
     certify(model, rows, target)
     with pytest.raises(NoTheorem, match=r"no theorem covers Other: .*\bForeign\b"):
         certify(other, rows, target)
+
+
+@pytest.mark.parametrize("update", ["max", "conproj", "simperc"])
+@pytest.mark.parametrize("kind", [onmargin.BlockClassifier, onmargin.ClassFeatureClassifier])
+@pytest.mark.filterwarnings("ignore:margin .* is out of reach:UserWarning")
+def test_a_foreign_part_of_a_geometry_has_no_theorem(kind, update):
+    """Trials on the simplex have a geometry that is made of another."""
+    _, *stream = default(kind)
+    certify(kind(geometry="entropic", C=0.01, update=update), *stream)
+    other = with_part("geometry", kind, foreign_within)(geometry="entropic", C=0.01, update=update)
+    with pytest.raises(NoTheorem, match="geometry AdditiveBlocks of Foreign"):
+        certify(other, *stream)
 
 
 def made(kind):

@@ -37,6 +37,7 @@ from onmargin._core.tasks.task import (
     Uniclass,
 )
 from onmargin._core.tasks.trial import Block, Ordinal, Ranking
+from onmargin._parts import take_apart
 from onmargin.learner import Learner
 from onmargin.models.dual_ascent import Ascent, TubeAscent, WindowLearner
 from onmargin.models.kernel_learner import KernelLearner, KernelWindowLearner
@@ -173,6 +174,11 @@ def forecasts(parts: Parts, case: Case) -> bool:
     return bool(parts.geometry.forecast)
 
 
+def is_on_simplex(parts: Parts, case: Case) -> bool:
+    """The one vector of weights of a trial is on the simplex."""
+    return type(parts.geometry.single) is Entropic
+
+
 def _trials(
     tasks: tuple[type[Task], ...],
     geometries: tuple[type[Geometry], ...],
@@ -184,19 +190,23 @@ def _trials(
     on_simplex: bool = False,
 ) -> Iterator[Row]:
     """Yield the rows of steps over the half-spaces of a trial ([SIMPROJ])."""
-    yield Row(thm.CAPPED, tasks, even, geometries, (averages, is_capped, has_no_sets), weighted=True)
-    yield Row(thm.CAPPED, tasks, (*exact, *largest), geometries, (is_capped, has_no_sets), weighted=True)
-    yield Row(thm.PA_MISTAKES, tasks, even, geometries, (averages, is_plain, has_no_sets))
-    yield Row(thm.PA_MISTAKES, tasks, (*exact, *largest), geometries, (is_hinge, is_plain, has_no_sets))
-    yield Row(thm.PA, tasks, largest, geometries, (is_plain, has_no_sets))
-    yield Row(thm.DAMPED, tasks, largest, geometries, (is_damped, has_no_sets))
-    yield Row(thm.FIXED, tasks, separable, geometries, (moves_mistakes, has_no_sets))
+
+    def row(theorem: Theorem, steps: tuple[type[Step], ...], *needs: Condition, weighted: bool = False) -> Row:
+        return Row(theorem, tasks, steps, geometries, (*needs, *((is_on_simplex,) * on_simplex)), weighted)
+
+    yield row(thm.CAPPED, even, averages, is_capped, has_no_sets, weighted=True)
+    yield row(thm.CAPPED, (*exact, *largest), is_capped, has_no_sets, weighted=True)
+    yield row(thm.PA_MISTAKES, even, averages, is_plain, has_no_sets)
+    yield row(thm.PA_MISTAKES, (*exact, *largest), is_hinge, is_plain, has_no_sets)
+    yield row(thm.PA, largest, is_plain, has_no_sets)
+    yield row(thm.DAMPED, largest, is_damped, has_no_sets)
+    yield row(thm.FIXED, separable, moves_mistakes, has_no_sets)
     # On the simplex, predictions of fixed steps depend on C.
-    yield Row(thm.FIXED if on_simplex else thm.PERCEPTRON, tasks, even, geometries, (is_fixed, has_no_sets))
-    yield Row(thm.SETS, tasks, even, geometries, (averages, is_capped, has_sets))
-    yield Row(thm.SETS, tasks, even, geometries, (is_fixed, has_sets))
-    yield Row(thm.SETS, tasks, exact, geometries, (is_capped, has_sets))
-    yield Row(thm.SETS, tasks, separable, geometries, (moves_mistakes, has_sets))
+    yield row(thm.FIXED if on_simplex else thm.PERCEPTRON, even, is_fixed, has_no_sets)
+    yield row(thm.SETS, even, averages, is_capped, has_sets)
+    yield row(thm.SETS, even, is_fixed, has_sets)
+    yield row(thm.SETS, exact, is_capped, has_sets)
+    yield row(thm.SETS, separable, moves_mistakes, has_sets)
 
 
 PAIR = (Binary, Multiclass)  # one half-space per round
@@ -365,8 +375,14 @@ def _reason(name: str, parts: Parts, case: Case | None) -> str:
     for applies, reason in REASONS:
         if applies(parts, case):
             return reason
-    task, step, geometry = (type(part).__name__ for part in parts)
+    task, step, geometry = map(_describe, parts)
     return (
         f"no theorem covers {name}: the table of theorems has no row for the task {task} with the step {step} and the "
         f"geometry {geometry}, or their values do not satisfy its conditions"
     )
+
+
+def _describe(part: Any) -> str:
+    """Return the type of a part, with the types of the parts that it is made of."""
+    inner = [_describe(one) for one in take_apart(part).arguments if isinstance(one, Geometry)]
+    return f"{type(part).__name__} of {' and '.join(inner)}" if inner else type(part).__name__
