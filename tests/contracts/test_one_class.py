@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import onmargin
-from onmargin import stream
+from onmargin import river, stream
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 5))
@@ -37,6 +37,7 @@ CASES = {
     "AROWClassifier": [{}, {"average": True}],
     "SCWClassifier": [{}],
     "NHERDClassifier": [{}],
+    "OnlineLogisticClassifier": [{}, {"geometry": "euclidean", "rate": 0.1}],
     "AutoClassifier": [{}, {"combine": "leader"}],
 }
 every_case = pytest.mark.parametrize(
@@ -115,17 +116,46 @@ def test_a_third_class_cut_everywhere(name, options):
             assert_equal(deepcopy(begun).partial_fit(rows[cut:], y[cut:]), whole, rounding=1e-9)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_stream(name):
-    """Stream learners of vectors learn the same."""
-    y, options = labels("b", "a").tolist(), CASES[name][0]
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+@every_case
+def test_streams(name, options, order):
+    """Stream learners of vectors learn the same, however they are called."""
+    if "kernel" in options and name == "DualAscentClassifier":
+        pytest.skip("a kernel over a window of examples needs a matrix")
+    y = labels(*order).tolist()
     matrix = getattr(onmargin, name)(**options).partial_fit(ROWS, y)
-    model = getattr(stream, name)(**options)
+    one, many = getattr(stream, name)(**options), getattr(stream, name)(**options)
     for row, label in zip(ROWS, y, strict=True):
-        model.learn_one(row, label)
-    assert model.totals_ == matrix.totals_
-    scores = [model.scores_one(row)["b"] for row in ROWS]
-    np.testing.assert_array_equal(scores, matrix.decision_function(ROWS))
+        one.learn_one(row, label)
+    for start in range(0, len(y), 7):
+        many.learn_many(ROWS[start : start + 7], y[start : start + 7])
+    for model in one, many:
+        scores = [model.scores_one(row)["b"] for row in ROWS]
+        if "kernel" in options:  # kernel values are computed in blocks, whose size affects rounding
+            np.testing.assert_allclose(scores, matrix.decision_function(ROWS), rtol=1e-9, atol=1e-9)
+        else:
+            assert model.totals_ == matrix.totals_
+            np.testing.assert_array_equal(scores, matrix.decision_function(ROWS))
+
+
+@every_case
+def test_river(name, options):
+    """The river face learns dicts as the stream face does."""
+    if "kernel" in options or name in {"Winnow", "PNormPerceptron"} or options.get("geometry") in {"entropic", "pnorm"}:
+        pytest.skip("the number of features must be known, or the kernel needs a matrix")
+    y, rows = labels("b", "a").tolist(), [dict(zip("vwxyz", row, strict=True)) for row in ROWS.tolist()]
+    streamed, wrapped = getattr(stream, name)(**options).learn_many(rows, y), getattr(river, name)(**options)
+    for row, label in zip(rows, y, strict=True):
+        wrapped.learn_one(row, label)
+    assert wrapped.model.totals_ == streamed.totals_
+    assert [wrapped.predict_proba_one(row) for row in rows] == [streamed.predict_proba_one(row) for row in rows]
+
+
+def test_every_classifier_has_a_case():
+    """Other classifiers of rows have the same classes; `ClassFeatureClassifier` has features of them."""
+    assert set(CASES) == {name for name in stream.__all__ if name.endswith(("Classifier", "Perceptron", "Winnow"))} - {
+        "ClassFeatureClassifier"
+    }
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -15,9 +15,8 @@ MODELS = {name: getattr(stream, name) for name in stream.__all__}
 TASK = {name: kind.task for name, kind in MODELS.items()}
 # Weights on the simplex, and p = 2 ln(n_features), depend on the number of features: names must be hashed.
 SIZED = {"Winnow", "ExponentiatedGradientRegressor", "PNormPerceptron"}
-# These know all labels of a call from its first round on, or set a rate by the rows of the first call: streams
-# equal matrices learned row by row.
-BY_ROW = SIZED | {"QuasiAdditiveClassifier", "Perceptron", "DualAscentClassifier", "GradientDescentRegressor"}
+# These set a rate by the rows of the first call: streams equal matrices learned row by row.
+BY_ROW = {"ExponentiatedGradientRegressor", "GradientDescentRegressor"}
 LABELLED = {name for name, task in TASK.items() if task in {"classify", "rank"}}
 N = 60
 WORDS = ["apple", "banana", "cherry", "date", "Elder", "fig", "grape", "Ünïcode", "snake_case", "x1"]

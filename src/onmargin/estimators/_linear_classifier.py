@@ -149,8 +149,8 @@ class LinearClassifier(Classes, LinearEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
-            Labels. A new label becomes a class where it first occurs; with a matrix of costs, which is for all classes,
-            at the first example of the call. A single label is learned as the first of two classes.
+            Labels. A new label becomes a class where it first occurs; a matrix of costs is for all classes, which must
+            be in the first call. A single label is learned as the first of two classes.
         classes : array-like of shape (n_classes,), default=None
             Labels that are classes from the start.
         sample_weight : array-like of shape (n_samples,), default=None

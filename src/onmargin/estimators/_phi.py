@@ -5,6 +5,8 @@ are given, which rows of each example are those of its labels.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from onmargin._parts import Part
 from onmargin.learner import Offsets
 from onmargin.models.label_sets import LabelSets
 from onmargin.models.labels import check_codes, check_sorted
-from onmargin.models.phi import Changing, Foresee, Phi, Portion, TransformerPhi, known_before
+from onmargin.models.phi import CHUNK, Changing, Foresee, Phi, Portion, TransformerPhi, known_before
 
 
 def _matrix(rows: Any, name: str) -> Any:
@@ -51,6 +53,7 @@ class Given(Part):
         live: NDArray[np.bool_],
         foresee: Foresee | None = None,
         *,
+        cuts: Sequence[int] = (),
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
         values = self._checked(X)
@@ -119,13 +122,18 @@ class Called(Part):
         live: NDArray[np.bool_],
         foresee: Foresee | None = None,
         *,
+        cuts: Sequence[int] = (),
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
         known = known_before(y, classes, live, self.classes, at_once=foresee is not None)
         if foresee is not None:
             foresee(known)
-        rows, ends, codes = [], [0], []
+        # Examples up to the next bound are learned in one stretch.
+        bounds = sorted({0, *cuts, *(range(0, len(y), CHUNK) if cuts else ()), len(y)})
+        rows, ends, codes, stages = [], [0], [], []
         for i, (x, alive) in enumerate(zip(_examples(X), live, strict=True)):
+            if i in bounds[1:]:
+                stages.append(known)
             labels = y.labels[y.offsets[i] : y.offsets[i + 1]]
             if alive:
                 known = np.union1d(known, labels) if len(known) else np.unique(labels)
@@ -134,9 +142,18 @@ class Called(Part):
                 rows.append(self._rows(x, known))
             codes.append(np.searchsorted(known, labels) if alive else np.zeros(len(labels), np.intp))
             ends.append(ends[-1] + (len(known) if alive else 0))
-        matrix = self._stack(rows)
-        self.classes = known
-        return iter([(matrix, np.array(ends, dtype=np.intp), np.concatenate(codes).astype(np.intp))])
+        matrix, offsets, places = self._stack(rows), np.array(ends, dtype=np.intp), np.concatenate(codes)
+
+        def parts() -> Iterator[Portion]:
+            for (start, stop), stage in zip(pairwise(bounds), [*stages, known], strict=True):
+                if cuts and changing is not None:
+                    changing(partial(setattr, self, "classes", self.classes))
+                self.classes = stage
+                first, last = offsets[start], offsets[stop]
+                own = places[y.offsets[start] : y.offsets[stop]].astype(np.intp)
+                yield matrix[first:last], offsets[start : stop + 1] - first, own
+
+        return parts()
 
     def read(self, X: Any) -> Any:
         return self._stack([self._rows(x, self.classes) for x in _examples(X)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -187,7 +187,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
                 rows, target, n = self._rows(matrix), codes.astype(np.float64), len(ends) - 1
                 weighted = None if weight is None else weight[learned : learned + n]
                 offsets = sets.offsets[learned : learned + n + 1] - sets.offsets[learned]
-                # Examples counted by a transformer, a few at a time, are learned in one stretch.
+                # Examples that change the classes or counts, a few at a time, are learned in one stretch.
                 stretches = [(0, n)] if counted else self._learner.stretches(rows, 0, n, ends)
                 for start, stop in stretches:
                     if not counted:
@@ -291,10 +291,16 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     def _read(
         self, X: Any, sets: LabelSets, classes: Any, sample_weight: Any, changing: Changing | None = None
     ) -> tuple[Any, Any]:
-        """Return the parts of the data as rows, and the weights of the examples."""
+        """Return the parts of the data as rows, and the weights of the examples.
+
+        With `changing`, costs by name begin where a class does: a part ends there.
+        """
         weight = check_weight(sample_weight, len(sets))
         live = np.ones(len(sets), bool) if weight is None else weight > 0
-        return self._phi.learn(X, sets, classes, live, transform_ahead(self), changing=changing), weight
+        foresee, cuts = transform_ahead(self), []
+        if changing is not None and isinstance(self.cost, str | Mapping):
+            foresee, cuts = None, sets.changes(live) if sets.single else []
+        return self._phi.learn(X, sets, classes, live, foresee, cuts=cuts, changing=changing), weight
 
     def _plan_for(self, sets: LabelSets, plan: Plan) -> Plan:
         return plan if sets.single else for_label_sets(plan, self)

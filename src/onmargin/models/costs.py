@@ -23,8 +23,8 @@ def check_cost(cost: Any, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.f
     matrix = _numbers(cost, "cost")
     if matrix.shape != (n, n):
         raise ValueError(
-            f"cost must have shape ({n}, {n}) for the classes {list(classes)!r:.200}; got {matrix.shape}. "
-            "In partial_fit give classes= in the first call."
+            f"cost must have shape ({n}, {n}) for the classes {np.asarray(classes).tolist()!r:.200}; got "
+            f"{matrix.shape}. In partial_fit give classes= in the first call."
         )
     if (matrix < 0).any() or np.diagonal(matrix).any():
         raise ValueError(f"cost must be at least 0, and 0 on the diagonal; got {matrix.tolist()}")

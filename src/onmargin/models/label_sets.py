@@ -39,6 +39,11 @@ class LabelSets:
         offsets = self.offsets[start : stop + 1]
         return replace(self, labels=self.labels[offsets[0] : offsets[-1]], offsets=offsets - offsets[0])
 
+    def changes(self, live: NDArray[np.bool_]) -> list[int]:
+        """Return the examples after the first that are the first of their label, if all have one label each."""
+        _, first = np.unique(self.labels[live], return_index=True)
+        return sorted(np.flatnonzero(live)[first].tolist())[1:]
+
     def owners(self) -> Offsets:
         """Return the example of each label."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))

@@ -193,10 +193,12 @@ class RegressorOptions:
 def _class_task(options: ClassifierOptions, labels: Sequence[Any], margin: float) -> Task:
     # Scores on the simplex are bounded: larger margins would soon be out of reach.
     weighted = options.geometry != "entropic"
-    if options.cost is not None and UNNAMED in labels:  # what it costs is not known
-        return class_task(1, update=options.update, strategy=options.strategy, margin=margin)
-    if options.cost is not None and len(labels) >= 2:
-        return CostSensitive(check_cost(options.cost, labels), options.cost_update == "max_loss", weighted)
+    if options.cost is not None and labels:
+        known = [label for label in labels if label is not UNNAMED]
+        cost = check_cost(options.cost, known)
+        if len(known) == 1:  # what its mistakes cost is not known
+            return class_task(1, update=options.update, strategy=options.strategy, margin=margin)
+        return CostSensitive(cost, options.cost_update == "max_loss", weighted)
     margin = 1 / options.C if options.update == "mira" else margin  # type: ignore[operator,assignment]
     margins = class_margins(options.class_margin, list(labels), margin)
     return class_task(len(labels), update=options.update, strategy=options.strategy, margin=margins, weighted=weighted)

@@ -1,7 +1,8 @@
 """Sources of the features phi(x, r) of example x and class r, and the transformers among them, which learn."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from itertools import pairwise
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -43,13 +44,14 @@ class Phi(Protocol):
         live: NDArray[np.bool_],
         foresee: Foresee | None = None,
         *,
+        cuts: Sequence[int] = (),
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
         """Yield the rows of these examples, part by part; all errors are raised before the second part.
 
         Examples that are not `live` are not learned: their rows do not matter. With `foresee`, all labels of these
-        examples are classes from the first one on, and it is called with them before anything changes. `changing` is
-        called before a part is counted.
+        examples are classes from the first one on, and it is called with them before anything changes. A part ends at
+        each of the `cuts`, and `classes` are those of the last part. `changing` is called before a part is counted.
         """
         ...
 
@@ -92,6 +94,7 @@ class TransformerPhi(Part):
         live: NDArray[np.bool_],
         foresee: Foresee | None = None,
         *,
+        cuts: Sequence[int] = (),
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
         from sklearn.utils import check_array  # here, as above
@@ -104,9 +107,8 @@ class TransformerPhi(Part):
             foresee(known)
 
         def parts() -> Iterator[Portion]:
-            for start in range(0, len(y), CHUNK):
-                part = slice(start, start + CHUNK)
-                own = y.part(start, min(start + CHUNK, len(y)))
+            for start, stop in pairwise(sorted({*range(0, len(y), CHUNK), *cuts, len(y)})):
+                part, own = slice(start, stop), y.part(start, stop)
                 if changing is not None:
                     changing(undoing(self.transformer, X[part]))
                 yield self.transformer.learn_transform(

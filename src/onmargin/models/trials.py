@@ -19,7 +19,7 @@ from onmargin._core.tasks.trial import Block, Ranking
 from onmargin.models import compatible
 from onmargin.models import options as shared
 from onmargin.models.columns import intercept_value
-from onmargin.models.costs import check_cost
+from onmargin.models.costs import check_cost, classes_of_cost
 from onmargin.models.ensemble import Kind, averaging
 from onmargin.models.links import why_sized
 from onmargin.models.options import option, optional
@@ -146,6 +146,8 @@ class ClassFeatureOptions:
 
     def plan(self) -> Plan:
         """Return the learning plan of these options."""
+        if isinstance(self.cost, str | Mapping):
+            classes_of_cost(self.cost)  # raises an error for other words and values
         parts = _one_vector(self, 0.0)  # an intercept would be the same for all classes
         if self.loss == "squared_hinge":
             parts["step"] = Largest(self.C, squared=True)
@@ -180,8 +182,7 @@ def transform_ahead(options: ClassFeatureOptions) -> Foresee | None:
     """Return the check that the costs match the classes that there will be, if there are costs."""
 
     def foresee(classes: Sequence[Any] | NDArray[Any]) -> None:
-        if len(classes) > 1:
-            check_cost(options.cost, classes)
+        check_cost(options.cost, classes)
 
     return None if options.cost is None else foresee
 
