@@ -233,21 +233,22 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         """
         plan, values = self._make_plan()
         with self._turns, Transaction(self, drops_rounds=False) as transaction:
-            before = self._n_rounds()
+            before = 0
             if self._begun:
                 if self._learner.forks:
                     self._model = copy(self._model)
                 self._model.go_on()
+                before = self._n_rounds()
             try:
                 yield plan, transaction
-                self._learner.close()
+                self._model.learner.close()
             except BaseException as error:
                 if isinstance(error, UnsoundRowError) or (self._begun and self._learner.forks):
                     transaction.start_over()
                 raise
             self._model.options, self._model.in_order = values, False
-            differs = before < ROUNDS_TO_DIFFER <= self._n_rounds()  # once in a stream
-            if differs and plan.ensemble is not None and hasattr(self, "C") and several(self.C):
+            compares = plan.ensemble is not None and hasattr(self, "C") and several(self.C)
+            if compares and before < ROUNDS_TO_DIFFER <= self._n_rounds():  # once in a stream
                 self._model.warn_if_alike()
 
     def _mark_growth(self, transaction: Transaction) -> None:

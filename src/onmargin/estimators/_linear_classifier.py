@@ -195,9 +195,10 @@ class LinearClassifier(Classes, LinearEstimator):
                 self._model.use_plan(plan)
             if len(known):
                 self._model.add_labels(known)
-            if not self._learner.geometry.symmetric:
+            geometry = self._model.learner.geometry
+            if not geometry.symmetric:
                 self._model.check_room(live(y, weight))
-            plan.rows.check(X, weight, self._learner.geometry, first=first)
+            plan.rows.check(X, weight, geometry, first=first)
             self.n_iter_ = 1
             if guarded:
                 self._guard(transaction)

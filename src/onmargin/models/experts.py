@@ -1,6 +1,6 @@
 """The experts of automatic model selection (AutoClassifier, AutoRegressor)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import filterfalse, groupby
@@ -495,20 +495,17 @@ def kinds_of(experts: Sequence[Expert], entries: int = 0) -> list[Kind]:
 def _on_standardized(units: list[tuple[Kind, bool]], *sizes: Any, **settings: Any) -> Geometry:
     """Return the geometries of experts on standardized rows, given for each whether it depends on distances."""
     if not settings["sparse"]:
-        return Standardized(_together([kind for kind, _ in units], *sizes, **settings))
-    groups = [(by_distance, [kind for kind, _ in some]) for by_distance, some in groupby(units, itemgetter(1))]
-    return joined(
-        [
-            StandardizedEntries(_together(kinds, *sizes, **settings), centered=not by_distance)
-            for by_distance, kinds in groups
-        ]
-    )
+        return Standardized(_together(units, *sizes, **settings))
+    made: list[Geometry] = []
+    for by_distance, some in groupby(units, itemgetter(1)):
+        made.append(StandardizedEntries(_together(some, *sizes, **settings), centered=not by_distance))
+    return joined(made)
 
 
-def _together(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometry:
+def _together(units: Iterable[tuple[Kind, bool]], *sizes: Any, **settings: Any) -> Geometry:
     """Return one geometry of several; those in double precision widen rows that are single."""
     made: list[Geometry] = []
-    for kind in kinds:
+    for kind, _ in units:
         one = kind(*sizes, **settings)
         made.append(one if one.dtype == sizes[-1] else AsDouble(one))
     return joined(pack_columns(made))

@@ -37,7 +37,7 @@ def alternatives(options: Any, kind: Kind, step: Any, *, by_loss: bool) -> Ensem
         experts: tuple[Expert, ...] = (current, current.as_average()._replace(name="averaged"))
     else:
         values = grid(getattr(options, "C", 1.0))
-        experts = tuple(Expert(f"C={C:g}", Weights(kind), "", projection(C, options.loss)) for C in values)
+        experts = tuple([Expert(f"C={C:g}", Weights(kind), "", projection(C, options.loss)) for C in values])
     hedge = getattr(options, "combine", "leader") == "hedge"
     units = _units(options, kind) if isinstance(getattr(options, "C", 1.0), str) else None
     return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from onmargin._core.geometries.geometry import Geometry
@@ -100,7 +101,7 @@ def budget_policy() -> Any:
 
 def kernel_options(options: Any) -> dict[str, Any]:
     """Return the options of the kernel, which cannot change."""
-    return {name: getattr(options, name) for name in KERNEL_OPTIONS}
+    return dict(zip(KERNEL_OPTIONS, attrgetter(*KERNEL_OPTIONS)(options), strict=True))
 
 
 def space(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:

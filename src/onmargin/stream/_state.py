@@ -137,18 +137,19 @@ class StreamState(ModelFace):
 
     def _begin(self, x: Any, *, table: bool = True) -> None:
         """Begin an untrained model for examples like x, which may be a record of a table."""
+        features, plan = self.features_, self.plan()
         self._names: Index | None = None
         if is_vector(x):
-            if self.features_.n_features is not None:
+            if features.n_features is not None:
                 raise ValueError("n_features is the size of a table of names, and vectors have none: leave it out")
-            n_features = Vectors(None, self.features_.dtype)(x).n_features
+            n_features = Vectors(None, features.dtype)(x).n_features
         else:
-            self._names = self.features_.index()
+            self._names = features.index()
             n_features = len(self._names)
-        self._frequencies = Frequencies() if self.features_.idf else None
-        sparse, plan = self._names is not None or is_sparse(x), self.plan()
+        self._frequencies = Frequencies() if features.idf else None
+        sparse = self._names is not None or is_sparse(x)
         entries = self._entries(x, plan) if table else 0
-        self._start(x, Shape(n_features, self.features_.dtype, sparse, entries), plan)
+        self._start(x, Shape(n_features, features.dtype, sparse, entries), plan)
         if not isinstance(plan.step, Step):
             self._learner.step = plan.step(self._row(x))
             self._loop = None
@@ -165,11 +166,11 @@ class StreamState(ModelFace):
 
     def _entries(self, x: Any, plan: Plan) -> int:
         """Return the number of features of the first example if it may be a record of a table, otherwise 0."""
-        ensemble = plan.ensemble
-        is_record = isinstance(x, Mapping) and not isinstance(self.features_.text, str)
-        if self.features_.n_features is not None or not is_record or ensemble is None:
+        ensemble, features = plan.ensemble, self.features_
+        is_record = isinstance(x, Mapping) and not isinstance(features.text, str)
+        if features.n_features is not None or not is_record or ensemble is None:
             return 0
-        return len(self.features_.read(x, zeros=True)) if ensemble.experts.table else 0
+        return len(features.read(x, zeros=True)) if ensemble.experts.table else 0
 
     def _start(self, x: Any, shape: Shape, plan: Plan) -> None:
         """Begin an untrained model for examples like x."""
@@ -180,7 +181,8 @@ class StreamState(ModelFace):
                 ["features"],
             )
         self._model = Model.begin(plan, shape, None if self._kernel is None else self._like(x, shape), self._columns())
-        self._model.set_task()
+        if not plan.classes.calibrated:  # otherwise the task comes with the first label
+            self._model.set_task()
 
     @property
     def _kernel(self) -> Any:
