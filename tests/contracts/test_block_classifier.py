@@ -322,9 +322,12 @@ def test_label_of_a_trial_without_weight_does_not_count():
         assert public_state(models[0]) == public_state(models[1])
 
 
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_one_class_only_is_refused(method):
-    model = BlockClassifier()
+@pytest.mark.parametrize(
+    ("method", "geometry"), [("fit", "euclidean"), ("fit", "entropic"), ("partial_fit", "entropic")]
+)
+def test_one_class_only_is_refused(method, geometry):
+    """Other weights learn it in `partial_fit`: see test_one_class.py."""
+    model = BlockClassifier(geometry=geometry)
     with refused(model, ValueError, method, "one class only: 1", "classes="):
         getattr(model, method)(X, np.ones(N, int), GROUPS)
 

@@ -12,8 +12,8 @@ from tests.saved import N_ROWS, Case, answers, phi
 
 # Parameters that would otherwise be set by the rows of the first call.
 FROM_ROWS = {"gamma": 0.3, "rate": 0.01}
-# Classes that the first call needs: thresholds lie between ranks, and blocks have two signs.
-NEEDED = {"BlockClassifier": [0, 1], "OrdinalRegressor": [0, 1, 2]}
+# Classes that the first call needs: thresholds lie between ranks, and weights of rows on the simplex have no opposite.
+NEEDED = {"OrdinalRegressor": [0, 1, 2], "entropic": [0, 1]}
 COSTS = [
     Case("ClassFeatureClassifier", {"phi": source, "cost": cost})
     for source in (phi, ClassTermFeatures())
@@ -40,7 +40,8 @@ def stream(case):
     elif y is not None and isinstance(y, np.ndarray) and y.dtype.kind == "i":
         order = np.argsort(np.where(order < N_ROWS // 3, -y, 0), kind="stable")
     matrix = not isinstance(case.parameters.get("cost", ""), str | dict)
-    classes = [0, 1, 2] if matrix else NEEDED.get(case.name)
+    kind = case.parameters.get("geometry") if case.name == "BlockClassifier" else case.name
+    classes = [0, 1, 2] if matrix else NEEDED.get(kind)
     if case.name in SEQUENCES:
         return [X[i] for i in order], [y[i] for i in order], {}
     y = y if y is None else [y[i] for i in order]

@@ -7,6 +7,7 @@ import pytest
 
 import onmargin
 from onmargin import river, stream
+from onmargin.theory import certify
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 5))
@@ -199,3 +200,35 @@ def test_three_classes_after_one():
     assert model.classes_.tolist() == ["a", "b", "c"]
     after = model.decision_function(ROWS)
     np.testing.assert_allclose(after[:, 0] - after[:, 1], before, atol=1e-12)
+
+
+@pytest.mark.parametrize("update", ["max", "exact", "simproj"])
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_blocks(order, average, update):
+    """Blocks are learned alike, whichever label comes first, and however they are cut."""
+    y, groups = labels(*order), np.arange(len(ROWS)) // 3
+    options = {"update": update, "average": average, "fit_intercept": True}
+    expected = onmargin.BlockClassifier(**options).partial_fit(ROWS, y, groups, classes=["a", "b"])
+    for ends in [[len(y)], [3, len(y)], [3, 24, 36, len(y)], [*range(3, len(y), 3), len(y)]]:
+        model = onmargin.BlockClassifier(**options)
+        for start, stop in zip([0, *ends], ends, strict=False):
+            model.partial_fit(ROWS[start:stop], y[start:stop], groups[start:stop])
+            assert set(model.predict(ROWS)) <= set(y[:stop])
+        assert model.totals_ == expected.totals_
+        assert model.classes_.tolist() == ["a", "b"]
+        np.testing.assert_array_equal(model.decision_function(ROWS), expected.decision_function(ROWS))
+
+
+def test_blocks_of_one_class():
+    y = np.full(len(ROWS), "only")
+    model = onmargin.BlockClassifier().partial_fit(ROWS, y)
+    assert set(model.predict(ROWS)) == {"only"}
+    assert certify(model, ROWS, y).holds
+    with pytest.raises(ValueError, match="fit needs both classes"):
+        model.set_params(warm_start=True).fit(ROWS, y)
+    with pytest.raises(ValueError, match="it has 3 labels"):
+        model.partial_fit(ROWS[:2], ["one", "two"])
+    with pytest.raises(ValueError, match="needs both classes"):
+        onmargin.BlockClassifier(geometry="entropic").partial_fit(ROWS, y)
+    assert model.fit(ROWS, labels("only", "other")).classes_.tolist() == ["only", "other"]

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes, check_labels, plain
+from onmargin._core.geometries.geometry import ColumnMap
 from onmargin.estimators._checks import check_weight, live
 from onmargin.estimators._estimator import MatrixLike
 from onmargin.estimators._fitted_attributes import Classes
@@ -18,6 +19,7 @@ from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._trials import read_trials, trial_weights, two_classes, with_prices
 from onmargin.learner import Offsets, Vector
 from onmargin.models.described import described
+from onmargin.models.labels import Labels
 from onmargin.models.plan import Plan
 from onmargin.models.trials import BlockOptions
 
@@ -128,7 +130,7 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
         _last_group: Any = field(init=False)  # of the previous call; None if it had no groups
 
     def _check_model(self, plan: Plan) -> None:
-        two_classes(np.array(self._model.labels.check()), "a file")
+        self._both(np.array(self._model.labels.check()), "a file")
         self._model.check(plan, add_labels=lambda twin, labels: None)  # both classes share one vector
 
     def fit(
@@ -178,6 +180,8 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
             if not warm:
                 self._begin(plan, live(X, weight), known=two_classes(np.unique(labels), "fit"))
                 plan.rows.check(X, weight, self._learner.geometry, first=True)
+            elif len(self.classes_) == 1:
+                self._add_label(two_classes(np.union1d(self.classes_, labels), "fit"))
             self._check_known(labels)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
             self._model.set_task()
@@ -213,7 +217,8 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
         sets : array-like of shape (n_samples,), default=None
             Ids that divide each trial into sets, as in `fit`.
         classes : array-like of shape (2,), default=None
-            Both labels; required in the first call if its y has only one of them.
+            Both labels. If None, a single label is learned as the first of two. The entropic geometry, whose weights
+            have no opposite, needs both labels in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C, the same for all rows of a trial; a trial of weight 0 is skipped.
         prices : array-like of shape (n_samples,), default=None
@@ -237,10 +242,12 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
             weight = check_weight(sample_weight, len(y))
             labels = live(y, weight)
             if first:
-                both = two_classes(np.unique(labels) if known is None else known, "the first partial_fit")
-                self._begin(plan, live(X, weight), known=both)
+                some = self._both(np.unique(labels) if known is None else known, "the first partial_fit")
+                self._begin(plan, live(X, weight), known=some)
                 plan.rows.check(X, weight, self._learner.geometry, first=True)
                 self._last_group = None
+            elif len(self.classes_) == 1:
+                self._add_label(labels if known is None else known)
             elif known is not None and not np.array_equal(known, self.classes_):
                 raise ValueError(f"classes must stay the same: they are {self.classes_.tolist()}; got {classes!r}")
             self._check_known(labels)
@@ -273,7 +280,7 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Positive for ``classes_[1]``.
+            Positive for ``classes_[1]``. If there is one class so far, negative for it.
         """
         return self._scores(X)[:, 0]
 
@@ -291,7 +298,8 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
             One label per row. A score of zero predicts ``classes_[1]``.
         """
         scores = self._scores(X)
-        labels: NDArray[Any] = self.classes_[self._learner.task.decode(scores)]
+        codes = np.minimum(self._learner.task.decode(scores), len(self.classes_) - 1)
+        labels: NDArray[Any] = self.classes_[codes]
         return labels
 
     def trial_score(self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
@@ -319,8 +327,19 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
         right = self._target(y, None) * self.decision_function(X) > 0
         return float(np.logical_and.reduceat(right, ends[:-1]).mean())
 
+    def _both(self, labels: NDArray[Any], call: str) -> NDArray[Any]:
+        """Return the classes; refuse more than two, and a single one that cannot be learned."""
+        return labels if len(labels) == 1 and self.geometry == "euclidean" else two_classes(labels, call)
+
+    def _add_label(self, labels: NDArray[Any]) -> None:
+        """Add the second class, if there is one; if it is the first in order, the signs of the weights change."""
+        known = self._both(np.union1d(self.classes_, labels), "partial_fit")
+        if known[0] != self.classes_[0]:
+            self._model.learner.recombine(ColumnMap(np.zeros(1, np.intp), np.array([-1.0])))
+        self._model.labels = Labels(known)
+
     def _check_known(self, labels: NDArray[Any]) -> None:
-        other = ~((labels == self.classes_[0]) | (labels == self.classes_[1]))
+        other = ~np.isin(labels, self.classes_)
         if other.any():
             raise ValueError(
                 f"y must hold the two labels {self.classes_.tolist()} only; got {plain(labels[other][0])!r}. "
@@ -329,7 +348,7 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
 
     def _target(self, y: NDArray[Any], numbers: Vector | None) -> Vector:
         """Return the labels as -1 and +1, times the number of the row's set."""
-        signs = np.where(y == self.classes_[1], 1.0, -1.0)
+        signs = np.where(y == self.classes_[0], -1.0, 1.0)
         return signs if numbers is None else signs * numbers
 
     def _price(self, target: Vector, ends: Offsets, prices: ArrayLike | None) -> tuple[Vector, Offsets]:

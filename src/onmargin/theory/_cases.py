@@ -359,7 +359,7 @@ def _blocks(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Ca
     place = of_set.ravel(), _slots(of_set.ravel())
     up = np.full((sets.shape[1], place[1].max(initial=0) + 1), -1)
     down, required = up.copy(), np.full(up.shape, -np.inf)
-    high, rows, margin = np.asarray(y) == run.classes_[1], np.arange(len(trial)), parts.margin
+    high, rows, margin = np.asarray(y) != run.classes_[0], np.arange(len(trial)), parts.margin
     up[place], down[place], required[place] = np.where(high, rows, -1), np.where(high, -1, rows), margin
     rounds = sets[0].astype(np.intp)
     share = 1 / np.bincount(rounds)[rounds]
