@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 
-def _named(x: dict[Any, Any]) -> dict[Any, Any]:
+def _with_names(x: dict[Any, Any]) -> dict[Any, Any]:
     """Return the example with strings as feature names; river accepts any type of name."""
     if not isinstance(x, Mapping) or not x or type(next(iter(x))) is str:
         return x  # texts and other examples are accepted or refused by the learner
@@ -124,7 +124,7 @@ class _Supervised(Learner):
         w : float, default=1.0
             Weight of the example, a factor on C.
         """
-        self.model.learn_one(_named(x), y, w)
+        self.model.learn_one(_with_names(x), y, w)
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a frame; the same as calling `learn_one` for each.
@@ -161,7 +161,7 @@ class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
         label : bool or int or str or None
             The label, or None if nothing was learned yet.
         """
-        return self.model.predict_one(_named(x))
+        return self.model.predict_one(_with_names(x))
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the probability of each class, calibrated on the stream learned so far.
@@ -178,7 +178,7 @@ class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
         probabilities : dict
             Probabilities by label; empty if nothing was learned yet.
         """
-        probabilities: dict[Any, float] = self.model.predict_proba_one(_named(x))
+        probabilities: dict[Any, float] = self.model.predict_proba_one(_with_names(x))
         return probabilities
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
@@ -215,7 +215,7 @@ class Regressor(_Supervised, base.MiniBatchRegressor):  # type: ignore[misc]
         y : float
             The prediction; 0 if nothing was learned yet.
         """
-        prediction: float = self.model.predict_one(_named(x))
+        prediction: float = self.model.predict_one(_with_names(x))
         return prediction
 
 
@@ -238,7 +238,7 @@ class MultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[
         w : float, default=1.0
             Weight of the example, a factor on C.
         """
-        self.model.learn_one(_named(x), [label for label, relevant in y.items() if relevant], w)
+        self.model.learn_one(_with_names(x), [label for label, relevant in y.items() if relevant], w)
         self.labels.update(dict.fromkeys(y))
 
     def learn_many(self, X: pd.DataFrame, y: pd.DataFrame) -> None:
@@ -272,7 +272,7 @@ class MultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[
         labels : dict
             Whether each label that was seen is relevant.
         """
-        relevant = self.model.predict_one(_named(x))
+        relevant = self.model.predict_one(_with_names(x))
         return {label: label in relevant for label in self.labels}
 
 
@@ -289,7 +289,7 @@ class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
         w : float, default=1.0
             Weight of the example, a factor on C.
         """
-        self.model.learn_one(_named(x), weight=w)
+        self.model.learn_one(_with_names(x), weight=w)
 
     def learn_many(self, X: pd.DataFrame) -> None:
         """Learn the rows of a frame; the same as calling `learn_one` for each.
@@ -314,7 +314,7 @@ class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
         inlier : int
             1 for a normal example, -1 for an anomaly.
         """
-        return int(self.model.predict_one(_named(x)))
+        return int(self.model.predict_one(_with_names(x)))
 
     def score_one(self, x: dict[Any, Any]) -> float:
         """Return how far outside the ball an example is.
@@ -330,7 +330,7 @@ class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
             The distance from the center minus the radius; higher scores are more anomalous. 0 if nothing was learned
             yet.
         """
-        score: float = -self.model.scores_one(_named(x))
+        score: float = -self.model.scores_one(_with_names(x))
         return score
 
 

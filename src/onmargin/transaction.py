@@ -56,7 +56,7 @@ class Transaction:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None and (self.drops_rounds or not self._learned()):
+        if kind is not None and (self.drops_rounds or not self._has_learned()):
             self._last.restore()
             for undo in self._undo:
                 undo()
@@ -68,7 +68,7 @@ class Transaction:
 
     def commit(self) -> None:
         """Keep the rounds so far, unless the call drops its rounds: an error then returns to this point."""
-        kept = Snapshot(self._owner) if not self.drops_rounds and self._learned() else self._last
+        kept = Snapshot(self._owner) if not self.drops_rounds and self._has_learned() else self._last
         self._last, self._undo = kept, []  # at once: an interrupt in between would undo what is kept
 
     def undo_by(self, undo: Callable[[], None]) -> None:
@@ -83,7 +83,7 @@ class Transaction:
         """Restore the state before the call when it raises, although rounds ran."""
         self._last, self._undo, self.drops_rounds = self._first, self._take_back, True
 
-    def _learned(self) -> bool:
+    def _has_learned(self) -> bool:
         """Return whether rounds ran since the last commit."""
         model = vars(self._owner).get("_model")
         return model is not None and model.learner._totals.rounds > self._last.rounds

@@ -25,7 +25,7 @@ from onmargin._core.geometries.additive import Balanced, Entropic, PNorm
 from onmargin._core.steps.step import Aggressive, Fixed, Optimal, Projection, Proportional
 from onmargin._core.tasks.task import Binary, Multiclass, Regression
 from onmargin.learner import Learner, as_rows
-from onmargin.models.columns import moved_columns
+from onmargin.models.columns import move_columns
 from tests.streams import containers, public_state, streams, weights_for
 
 GEOMETRIES = {"entropic": Entropic, "balanced": Balanced} | {
@@ -204,7 +204,7 @@ def test_cached_slopes_are_the_link_of_theta(stream, setting, container):
     assume(np.isfinite(learner.geometry.theta).all())
     expected = linked(learner, setting.kind)
     np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
-    fresh = learner.geometry.recombine(moved_columns(np.arange(stream.columns), stream.columns)).weights()
+    fresh = learner.geometry.recombine(move_columns(np.arange(stream.columns), stream.columns)).weights()
     np.testing.assert_allclose(weights, fresh, rtol=1e-9, atol=1e-12 * np.abs(fresh).max())
     if setting.kind == "entropic":
         assert weights.sum() == pytest.approx(1, abs=1e-12)

@@ -21,7 +21,7 @@ from onmargin import (
     SCWClassifier,
 )
 from onmargin.learner import as_rows
-from onmargin.models.columns import moved_columns
+from onmargin.models.columns import move_columns
 from tests.metrics import EVERYWHERE, RULES, VARIANCES
 from tests.streams import (
     Stream,
@@ -205,7 +205,7 @@ def test_gain_of_adaptive_steps_is_bounded(stream, C, data):
 def test_columns_and_features_keep_their_metric(rule, stream, geometry):
     """The metric is kept when columns are added, a new one first, and when features are added or removed."""
     learned = RULES[rule].learned(stream, **geometry).geometry
-    wider = learned.recombine(moved_columns(np.arange(1, stream.columns + 1), stream.columns + 1))
+    wider = learned.recombine(move_columns(np.arange(1, stream.columns + 1), stream.columns + 1))
     assert_array_equal(wider.metric[1:], learned.metric)
     assert_array_equal(wider.metric_intercept[1:], learned.metric_intercept)
     assert (wider.metric[0] == learned.start).all()

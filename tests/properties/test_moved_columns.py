@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from onmargin._core.geometries.diagonal import Confidence, GradientAdaptive
 from onmargin._core.geometries.geometry import ColumnMap, Euclidean
-from onmargin.models.columns import class_columns, moved_columns
+from onmargin.models.columns import class_columns, move_columns
 
 
 @given(places=st.sets(st.integers(0, 9), min_size=1), data=st.data())
 def test_runs_cover_the_columns_that_move(places, data):
     order = data.draw(st.permutations(sorted(places)))
-    column_map = moved_columns(order, 10)
+    column_map = move_columns(order, 10)
     columns = np.arange(1.0, 1 + 3 * len(order)).reshape(3, -1)
     found = np.zeros((3, 10))
     for new, old in column_map.runs:
@@ -46,7 +46,7 @@ def test_a_new_column_leaves_the_others_as_they_are(kind, sparse):
     state = {name: rng.random(array.shape) for name, array in geometry.arrays().items()}
     geometry.__setstate__({"clock": 1, **state})
     places = [0, 1, 3, 4]
-    grown = geometry.recombine(moved_columns(places, 5))
+    grown = geometry.recombine(move_columns(places, 5))
     for name, array in grown.arrays().items():
         np.testing.assert_array_equal(array[places], state[name])
         np.testing.assert_array_equal(array[2], kind(5, 1, np.float64, bias=1.0).arrays()[name][0])

@@ -153,7 +153,7 @@ def test_texts_are_those_of_a_plain_reading(texts, n_features, ngrams, weighting
             for gram, count in grams.items()
         }
         length = math.sqrt(sum(x * x for x in expected.values())) if normalize else 1.0
-        found = dict(zip(*model._opened().features(text), strict=True))
+        found = dict(zip(*model._get_loop().features(text), strict=True))
         assert found == pytest.approx({gram: x / (length or 1.0) for gram, x in expected.items()})
 
 
@@ -178,7 +178,7 @@ def test_texts_shorter_than_an_ngram_have_no_such_ngrams(lowercase, weighting, n
             assert state(one) == state(many)
             assert one.predict_many(SHORT_TEXTS) == many.predict_many(SHORT_TEXTS)
             fewest = ngrams[0]
-            assert [bool(one._opened().features(text)[0]) for text in SHORT_TEXTS] == [
+            assert [bool(one._get_loop().features(text)[0]) for text in SHORT_TEXTS] == [
                 len(re.findall(r"\w+|[!-/]", text)) >= fewest for text in SHORT_TEXTS
             ]
 
@@ -192,7 +192,7 @@ def test_document_frequencies_are_learned_not_looked_up():
     model.learn_one("common", 1, weight=0)
     assert state(model) == before
     assert model._frequencies.documents == 3
-    _, values = model._opened().features("common rare")
+    _, values = model._get_loop().features("common rare")
     assert values[1] > values[0]
 
 

@@ -28,8 +28,8 @@ from onmargin.estimators._sequences import (
     TokenRows,
     check_kinds,
     check_lengths,
+    find_ends,
     is_matrix,
-    known_ends,
     label_segments,
     read_labels,
     read_matrix,
@@ -80,7 +80,7 @@ class ChainLearner(Classes, Estimator, TaggerOptions):
         _n_asked: int = field(init=False)  # number of features checked for being transition features
 
     def _chain(self) -> Chain:
-        self._fitted()
+        self._check_fitted()
         return Chain(self._model)
 
     def _edges(self) -> EdgePaths:
@@ -112,17 +112,17 @@ class ChainLearner(Classes, Estimator, TaggerOptions):
             raise ValueError(f"there are {len(self._names)} names for {known} features")
 
     @contextmanager
-    def _learning(self) -> Iterator[Any]:
+    def _start_learning(self) -> Iterator[Any]:
         """Also remove names that were not learned if anything raises; without a label nothing was learned."""
         with self._turns:
             before = dict(vars(self))
             try:
-                with super()._learning() as both:
+                with super()._start_learning() as both:
                     yield both
                 self._drop_hidden()
             except BaseException:
                 self._drop_hidden()
-                if self._begun and not self._model.labels.known:
+                if self._has_begun and not self._model.labels.known:
                     self.__dict__ = before
                 names = vars(self).get("_names")
                 if names is not None:
@@ -176,7 +176,7 @@ class ChainLearner(Classes, Estimator, TaggerOptions):
 
     def _check_labels(self, y: Any, ends: Offsets, named: Iterable[Any]) -> LabelLists:
         """Return the labels of sequences; refuse labels that do not match the sequences or the known labels."""
-        known = self._model.labels.known if self._begun else []
+        known = self._model.labels.known if self._has_begun else []
         labels = read_labels(y, ends, flat=getattr(self, "_names", Names()) is None)
         check_kinds(chain(known, named, *labels))
         if self.update == "max_loss" and self.cost == "hamming":
@@ -193,7 +193,7 @@ class ChainLearner(Classes, Estimator, TaggerOptions):
         """
         if self._names is None or lengths is not None or not isinstance(X, list | tuple) or len(X) < WORTH:
             return None
-        ends = None if threads(self.n_jobs) == 1 else known_ends(X, y)
+        ends = None if threads(self.n_jobs) == 1 else find_ends(X, y)
         if ends is None or ends[-1] < WORTH * BLOCK or not self._can_copy(int(ends[-1])):
             return None
         try:
@@ -339,10 +339,10 @@ class ChainLearner(Classes, Estimator, TaggerOptions):
         """Allocate weights for `n_features` features, and some more."""
         Chain(self._model).make_room(n_features)
         if self._chosen_by is not None and n_features > self._n_asked:
-            self._learner.geometry.choose(self._n_asked, self._chosen(self._n_asked, n_features))
+            self._learner.geometry.choose(self._n_asked, self._choose(self._n_asked, n_features))
             self._n_asked = n_features
 
-    def _chosen(self, start: int, stop: int) -> NDArray[np.bool_]:
+    def _choose(self, start: int, stop: int) -> NDArray[np.bool_]:
         """Return which of these features are also transition features."""
         if self._names is None or self._chosen_by == "all":
             return np.ones(stop - start, dtype=bool)

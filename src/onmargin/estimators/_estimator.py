@@ -173,7 +173,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
     @property
     def model_outcomes_(self) -> list[ModelOutcome]:
         """Name, loss and vote of each model trained side by side, and whether it leads."""
-        self._fitted()
+        self._check_fitted()
         return self._model.outcomes(self.plan())
 
     def _check_parameters(self) -> None:
@@ -204,7 +204,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         If no parameter has changed, it is the plan of the last call.
         """
         values = self, *map(vars(self).__getitem__, declared(type(self)))  # type: ignore[arg-type]
-        if self._begun and (last := self._model.options) is not None and all(map(is_, values, last)):
+        if self._has_begun and (last := self._model.options) is not None and all(map(is_, values, last)):
             return self._model.plan, last
         self._check_parameters()
         return self.plan(), values if CONSTANTS.issuperset(map(type, values[1:])) else None
@@ -215,7 +215,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         return TakingTurns(self)
 
     @contextmanager
-    def _fitting(self) -> Iterator[Plan]:
+    def _start_fitting(self) -> Iterator[Plan]:
         """Check the parameters and yield their plan, for passes over data; if anything raises, nothing changes."""
         plan, values = self._make_plan()
         with self._turns, Transaction(self) as transaction:
@@ -226,7 +226,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
             self._model.learner.mark_seen(seen=False)
 
     @contextmanager
-    def _learning(self) -> Iterator[tuple[Plan, Transaction]]:
+    def _start_learning(self) -> Iterator[tuple[Plan, Transaction]]:
         """Check the parameters and yield their plan, and the transaction of examples that are learned in place.
 
         No error is raised once rounds run. An interrupt may come between two stretches, and keeps the rounds before it.
@@ -234,7 +234,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         plan, values = self._make_plan()
         with self._turns, Transaction(self, drops_rounds=False) as transaction:
             before = 0
-            if self._begun:
+            if self._has_begun:
                 if self._learner.forks:
                     self._model = copy(self._model)
                 self._model.go_on()
@@ -243,7 +243,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
                 yield plan, transaction
                 self._model.learner.close()
             except BaseException as error:
-                if isinstance(error, UnsoundRowError) or (self._begun and self._learner.forks):
+                if isinstance(error, UnsoundRowError) or (self._has_begun and self._learner.forks):
                     transaction.start_over()
                 raise
             self._model.options, self._model.in_order = values, False
@@ -266,7 +266,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         if any(part is not None for part in asked) or not isinstance(plan.step, Step):
             return False
         size = X.data.nbytes
-        if self._begun:
+        if self._has_begun:
             geometry = self._learner.geometry
             kept = sum(array.nbytes for array in geometry.arrays().values()) if type(geometry) is Euclidean else size
             return bool(X.dtype == geometry.dtype and size >= GUARDED_RATIO * kept)
@@ -310,12 +310,14 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         here: the rounds do that.
         """
         if guarded and numbers and is_vector(y) and len(y) == X.shape[0]:
-            X = self._checked(X, keep=keep, dtypes=dtypes, finite=False)
+            X = self._check_input(X, keep=keep, dtypes=dtypes, finite=False)
         elif not (keep and self._is_plain(X) and are_targets(y, len(X))):
-            X, y = self._checked(X, y, keep=keep, dtypes=dtypes, finite=not guarded)
+            X, y = self._check_input(X, y, keep=keep, dtypes=dtypes, finite=not guarded)
         return X, y, as_rows(X, guarded=guarded)
 
-    def _checked(self, X: Any, *y: Any, keep: bool, dtypes: tuple[Any, ...] | None = None, finite: bool = True) -> Any:
+    def _check_input(
+        self, X: Any, *y: Any, keep: bool, dtypes: tuple[Any, ...] | None = None, finite: bool = True
+    ) -> Any:
         """Return X, checked by scikit-learn, as a C-contiguous or CSR matrix of a type that suits the weights.
 
         If the numbers of X need not be checked, X and y that scikit-learn would return unchanged are not passed to it,
@@ -363,7 +365,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
 
     def _go_on(self) -> bool:
         """Return whether `fit` continues from the fitted model, then on a copy, as passes may be interrupted."""
-        warm = self.warm_start and self._begun
+        warm = self.warm_start and self._has_begun
         if warm:
             self._model = deepcopy(self._model)
         return warm
@@ -401,7 +403,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         else:
             self._run_passes(rows, target, weight, train=train, judge=judge)
 
-    def _shown(self, columns: NDArray[Any]) -> NDArray[Any]:
+    def _show_columns(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Return the columns as users see them, along the first axis; by default unchanged."""
         return columns
 
@@ -470,8 +472,8 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 
-    def _fitted(self) -> Learner[Any]:
-        if not self._begun:
+    def _check_fitted(self) -> Learner[Any]:
+        if not self._has_begun:
             raise AttributeError(
                 f"this {type(self).__name__} has not learned anything yet: call fit or partial_fit first"
             )
@@ -480,9 +482,9 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
     @property
     def totals_(self) -> Totals:
         """Totals of the rounds so far."""
-        return self._fitted().totals
+        return self._check_fitted().totals
 
     @property
     def t_(self) -> float:
         """One plus the number of rounds."""
-        return 1.0 + self._fitted().totals.rounds
+        return 1.0 + self._check_fitted().totals.rounds

@@ -12,7 +12,7 @@ from onmargin.models.second_order import gaussians
 
 
 def _supports(estimator: Any) -> KernelLearner:
-    learner = estimator._fitted()
+    learner = estimator._check_fitted()
     if not isinstance(learner, KernelLearner):
         raise AttributeError("there are no supports with kernel=None: the weights are coef_")
     return learner
@@ -36,7 +36,7 @@ def weights_of(estimator: Any, name: str) -> NDArray[Any]:
 def coefficients_of_supports(estimator: Any) -> NDArray[np.float64]:
     """Return the coefficients of the supports, one row per column of scores."""
     geometry = _supports(estimator).geometry
-    return np.asarray(estimator._shown(geometry.mean()[0][geometry.supports()].T))
+    return np.asarray(estimator._show_columns(geometry.mean()[0][geometry.supports()].T))
 
 
 class Classes:
@@ -45,12 +45,12 @@ class Classes:
     if TYPE_CHECKING:
         _model: Model
 
-        def _fitted(self) -> Any: ...
+        def _check_fitted(self) -> Any: ...
 
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels, in the order of their columns."""
-        self._fitted()
+        self._check_fitted()
         return self._model.labels.as_array()
 
 
@@ -90,12 +90,12 @@ class Variances:
         _sparse_metric: Any
         n_features_in_: int
 
-        def _fitted(self) -> Any: ...
+        def _check_fitted(self) -> Any: ...
 
     @property
     def confidence_(self) -> NDArray[Any]:
         """Variance of each weight."""
-        geometry = gaussians(self._fitted().geometry)
+        geometry = gaussians(self._check_fitted().geometry)
         variances: NDArray[Any] = geometry.metric
         if self._sparse_coef is not None:
             variances = np.ones((geometry.n_columns, self.n_features_in_), geometry.dtype)

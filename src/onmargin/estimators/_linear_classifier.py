@@ -64,7 +64,7 @@ class LinearClassifier(Classes, LinearEstimator):
     @property
     def class_counts_(self) -> Vector:
         """Number of examples of each class learned so far."""
-        self._fitted()
+        self._check_fitted()
         return self._model.labels.counts
 
     def _weigh(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
@@ -106,7 +106,7 @@ class LinearClassifier(Classes, LinearEstimator):
         self : object
             The fitted estimator.
         """
-        with self._fitting() as plan:
+        with self._start_fitting() as plan:
             warm = self._go_on()
             X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.rows.dtypes)
             check_labels(y, *([self.classes_] if warm else []))
@@ -177,8 +177,8 @@ class LinearClassifier(Classes, LinearEstimator):
         unchecked: bool,
     ) -> Self:
         """Implement `partial_fit`; with `unchecked`, the rounds check a large X."""
-        with self._learning() as (plan, transaction):
-            first = not self._begun
+        with self._start_learning() as (plan, transaction):
+            first = not self._has_begun
             guarded = unchecked and self._is_guarded(plan, X, sample_weight, self.class_weight)
             X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.rows.dtypes, guarded=guarded)
             known = y[:0] if classes is None else check_classes(classes)
@@ -293,7 +293,7 @@ class LinearClassifier(Classes, LinearEstimator):
     @property
     def reliability_(self) -> Reliability:
         """Reliability of the probabilities, each computed before its example was learned."""
-        self._fitted()
+        self._check_fitted()
         return Reliability.of(self._model.calibration)
 
     def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:

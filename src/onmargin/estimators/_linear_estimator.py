@@ -52,7 +52,7 @@ class LinearEstimator(Estimator):
     _flat: ClassVar[bool] = False  # whether coef_ has one dimension
 
     def _expert_results(self) -> ExpertResults:
-        self._fitted()
+        self._check_fitted()
         found = self._model.expert_results(self.plan())
         return found.with_coef(np.ravel) if self._flat else found
 
@@ -76,7 +76,7 @@ class LinearEstimator(Estimator):
         if coef is None:
             super()._check_width(n_features)
             return
-        shown = len(self._shown(self._learner.geometry.mean()[0]))
+        shown = len(self._show_columns(self._learner.geometry.mean()[0]))
         shape = shown, whole(self.n_features_in_, "n_features_in_", most=np.iinfo(np.int32).max)
         if not sparse.issparse(coef) or coef.shape != shape or n_features:
             raise ValueError(f"sparse weights must have shape {shape}; got {coef!r:.200}")
@@ -94,7 +94,7 @@ class LinearEstimator(Estimator):
         geometry = self._learner.geometry
         given = []
         for name, value, columns in zip(names, (coef, intercept), geometry.mean(), strict=True):
-            old = self._shown(columns)
+            old = self._show_columns(columns)
             new = old if value is None else check_numbers(value, name, geometry.dtype)
             if new.shape != old.shape and (geometry.n_columns > 1 or new.size != old.size):
                 raise ValueError(f"{name} must have shape {old.shape}, got {new.shape}")
@@ -133,15 +133,15 @@ class LinearEstimator(Estimator):
         X = self._rows_to_score(X)
         if self._sparse_coef is not None:
             return self._scores_of(X, as_rows(X), decode=decode)
-        with self._scoring():
+        with self._lock_scores():
             return self._learner.scores(as_rows(X), n_jobs=self.n_jobs, decode=decode)
 
-    def _scoring(self) -> AbstractContextManager[None]:
+    def _lock_scores(self) -> AbstractContextManager[None]:
         """Return a context in which scores are computed: the vote of several models uses memory of its rounds."""
         return nullcontext() if self._model.combined is None else self._turns
 
     def _rows_to_score(self, X: MatrixLike, *, finite: bool = True) -> Any:
-        rows = X if self._is_plain(X) else self._checked(X, keep=True, finite=finite)
+        rows = X if self._is_plain(X) else self._check_input(X, keep=True, finite=finite)
         if rows.shape[0] > 1:
             self._model.warn_if_forgetful(rows)
         return rows
@@ -151,17 +151,17 @@ class LinearEstimator(Estimator):
         if self._sparse_coef is not None:
             scores: NDArray[np.float64] = safe_sparse_dot(X, self._sparse_coef.T, dense_output=True) + self.intercept_
             return scores if decode is None else decode(scores)
-        with self._scoring():
+        with self._lock_scores():
             found = self._model.scores(rows, n_jobs=self.n_jobs, guarded=guarded, decode=decode)
-        return self._shown(found.T).T if decode is None else found
+        return self._show_columns(found.T).T if decode is None else found
 
     @property
     def coef_(self) -> Any:
         """Weights, one row per column of scores; averaged if `average` is on."""
-        self._fitted()
+        self._check_fitted()
         if self._sparse_coef is not None:
             return self._sparse_coef
-        coef = self._shown(weights_of(self, "coef_"))
+        coef = self._show_columns(weights_of(self, "coef_"))
         return coef.ravel() if self._flat else coef
 
     @coef_.setter
@@ -171,8 +171,8 @@ class LinearEstimator(Estimator):
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """Intercepts in score units."""
-        self._fitted()
-        return self._shown(self._model.mean()[1])
+        self._check_fitted()
+        return self._show_columns(self._model.mean()[1])
 
     @intercept_.setter
     def intercept_(self, value: ArrayLike) -> None:
@@ -181,7 +181,7 @@ class LinearEstimator(Estimator):
     @property
     def intercept_scaling_(self) -> float:
         """Value of the intercept coordinate in use; nan until "auto" has seen a non-zero row."""
-        return float(self._fitted().geometry.bias)
+        return float(self._check_fitted().geometry.bias)
 
     @available_if(_has_one_matrix)  # type: ignore[untyped-decorator]
     def sparsify(self) -> Self:
@@ -201,7 +201,7 @@ class LinearEstimator(Estimator):
                     name: (places := np.flatnonzero(array != geometry.start), np.ravel(array)[places])
                     for name, array in geometry.by_feature().items()
                 }
-            self._sparse_coef = sparse.csr_matrix(self._shown(geometry.mean()[0]))
+            self._sparse_coef = sparse.csr_matrix(self._show_columns(geometry.mean()[0]))
             self._learner.geometry = geometry.resize(0)
         return self
 

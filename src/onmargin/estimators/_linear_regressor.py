@@ -71,7 +71,7 @@ class LinearRegressor(LinearEstimator):
         self : object
             The fitted estimator.
         """
-        with self._fitting() as plan:
+        with self._start_fitting() as plan:
             warm = self._go_on()
             X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.rows.dtypes)
             target = check_numbers(y, "y", X.dtype)
@@ -109,8 +109,8 @@ class LinearRegressor(LinearEstimator):
 
     def _learn(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, *, unchecked: bool) -> Self:
         """Implement `partial_fit`; with `unchecked`, the rounds check a large X."""
-        with self._learning() as (plan, transaction):
-            first = not self._begun
+        with self._start_learning() as (plan, transaction):
+            first = not self._has_begun
             guarded = unchecked and self._is_guarded(plan, X, sample_weight)
             X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.rows.dtypes, guarded=guarded, numbers=True)
             target = y if guarded and is_vector(y) else check_numbers(y, "y", X.dtype)

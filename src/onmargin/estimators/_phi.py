@@ -19,7 +19,7 @@ from onmargin._parts import Part
 from onmargin.learner import Offsets
 from onmargin.models.label_sets import LabelSets
 from onmargin.models.labels import check_codes, check_sorted
-from onmargin.models.phi import CHUNK, Changing, Foresee, Phi, Portion, TransformerPhi, known_before
+from onmargin.models.phi import CHUNK, Changing, Foresee, Phi, Portion, TransformerPhi, find_known
 
 
 def _matrix(rows: Any, name: str) -> Any:
@@ -56,7 +56,7 @@ class Given(Part):
         cuts: Sequence[int] = (),
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
-        values = self._checked(X)
+        values = self._check_input(X)
         if not len(self.classes):
             self.classes = np.arange(values.shape[1]) if classes is None else np.asarray(classes)
             if classes is not None and len(check_classes(classes)) != len(self.classes):
@@ -80,11 +80,11 @@ class Given(Part):
         return codes[np.lexsort((codes, owners))]
 
     def read(self, X: Any) -> Any:
-        values = self._checked(X)
+        values = self._check_input(X)
         self._check_width(values)
         return values.reshape(-1, values.shape[2])
 
-    def _checked(self, X: Any) -> NDArray[Any]:
+    def _check_input(self, X: Any) -> NDArray[Any]:
         values = np.asarray(X)
         if values.ndim != 3:
             raise ValueError(
@@ -125,7 +125,7 @@ class Called(Part):
         cuts: Sequence[int] = (),
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
-        known = known_before(y, classes, live, self.classes, at_once=foresee is not None)
+        known = find_known(y, classes, live, self.classes, at_once=foresee is not None)
         if foresee is not None:
             foresee(known)
         # Examples up to the next bound are learned in one stretch.

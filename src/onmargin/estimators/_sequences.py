@@ -129,7 +129,7 @@ def read_labels(y: Any, ends: Offsets, *, flat: bool) -> LabelLists:
     return labels
 
 
-def known_ends(X: Any, y: Any) -> Offsets | None:
+def find_ends(X: Any, y: Any) -> Offsets | None:
     """Return the offsets of the sequences if they are lists of tokens with lists of labels; otherwise None."""
     for given in (X, y):
         if not (isinstance(given, list | tuple) and all(isinstance(one, list | tuple) for one in given)):

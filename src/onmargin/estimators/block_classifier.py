@@ -168,7 +168,7 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
         self : object
             The fitted estimator.
         """
-        with self._fitting() as plan:
+        with self._start_fitting() as plan:
             warm = self._go_on()
             if warm:
                 self._model.use_plan(plan)
@@ -230,8 +230,8 @@ class BlockClassifier(ClassifierMixin, Classes, LinearEstimator, BlockOptions): 
         self : object
             The updated estimator.
         """
-        with self._learning() as (plan, transaction):
-            first = not self._begun
+        with self._start_learning() as (plan, transaction):
+            first = not self._has_begun
             if not first:
                 self.densify()
                 self._model.use_plan(plan)

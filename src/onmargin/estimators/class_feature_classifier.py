@@ -124,7 +124,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         self : object
             The fitted estimator.
         """
-        with self._fitting() as plan:
+        with self._start_fitting() as plan:
             warm = self._go_on()
             self._phi = deepcopy(self._phi) if warm else as_phi(self.phi)
             sets = _read_targets(X, y)
@@ -161,8 +161,8 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         self : object
             The updated estimator.
         """
-        with self._learning() as (plan, transaction):
-            first = not self._begun
+        with self._start_learning() as (plan, transaction):
+            first = not self._has_begun
             sets = _read_targets(X, y)
             chosen = self._plan_for(sets, plan)
             if not first:
@@ -280,7 +280,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels known so far."""
-        self._fitted()
+        self._check_fitted()
         return self._phi.classes
 
     def _check_model(self, plan: Plan) -> None:

@@ -112,7 +112,7 @@ class DualAscentClassifier(ClassifierMixin, FitFromZero, KernelSupports, LinearC
     def dual_coef_(self) -> NDArray[np.float64]:
         """With a kernel, the coefficients of the supports, one row per column of scores; otherwise the dual variables
         of the examples that the next round may still change, oldest first."""
-        learner: Any = self._fitted()
+        learner: Any = self._check_fitted()
         if isinstance(learner, KernelLearner):
             return coefficients_of_supports(self)
         return dual_variables(learner)
@@ -194,4 +194,4 @@ class DualAscentRegressor(RegressorMixin, FitFromZero, LinearRegressor, DualAsce
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
         """The dual variables of the examples that the next round may still change, oldest first."""
-        return dual_variables(self._fitted())
+        return dual_variables(self._check_fitted())

@@ -129,15 +129,15 @@ class LabelRanker(KernelSupports, Classes, LinearEstimator, LabelRankerOptions):
         self : object
             The fitted estimator.
         """
-        with self._fitting() as plan:
+        with self._start_fitting() as plan:
             warm = self._go_on()
             X, rows = self._examples(plan, X, keep=warm)
             sets = read_label_sets(Y, rows.n_rows)
             weight = check_weight(sample_weight, rows.n_rows)
             self._admit(plan, X, sets, new=not warm)
             self._model.add_labels(sets.labels.tolist())
-            if len(self.classes_) < 2 - self._calibrated:
-                needed = "one label" if self._calibrated else "two labels"
+            if len(self.classes_) < 2 - self._has_calibration_label:
+                needed = "one label" if self._has_calibration_label else "two labels"
                 raise ValueError(
                     f"fit needs at least {needed} with calibrate={self.calibrate}, and Y has {len(self.classes_)}. "
                     "To learn from a stream in which others come later, call partial_fit."
@@ -168,8 +168,8 @@ class LabelRanker(KernelSupports, Classes, LinearEstimator, LabelRankerOptions):
         self : object
             The updated estimator.
         """
-        with self._learning() as (plan, transaction):
-            first = not self._begun
+        with self._start_learning() as (plan, transaction):
+            first = not self._has_begun
             X, rows = self._examples(plan, X, keep=not first)
             sets = read_label_sets(Y, rows.n_rows)
             weight = check_weight(sample_weight, rows.n_rows)
@@ -238,7 +238,7 @@ class LabelRanker(KernelSupports, Classes, LinearEstimator, LabelRankerOptions):
             An indicator matrix of 0 and 1 if the first labels were given as one, otherwise a list of label sets.
         """
         check_is_fitted(self)
-        if not self._calibrated:
+        if not self._has_calibration_label:
             raise ValueError(
                 "calibrate=False learns to rank labels, not how many to take: use rank or decision_function, or learn "
                 "with LabelRanker(calibrate=True)"
@@ -286,7 +286,7 @@ class LabelRanker(KernelSupports, Classes, LinearEstimator, LabelRankerOptions):
 
     def _examples(self, plan: Plan, X: Any, *, keep: bool) -> tuple[Any, Rows]:
         if not (keep and self._is_plain(X)):
-            X = self._checked(X, keep=keep, dtypes=plan.rows.dtypes)
+            X = self._check_input(X, keep=keep, dtypes=plan.rows.dtypes)
         return X, as_rows(X)
 
     def _admit(self, plan: Plan, X: Any, sets: LabelSets, classes: Any = None, *, new: bool) -> None:
@@ -329,14 +329,14 @@ class LabelRanker(KernelSupports, Classes, LinearEstimator, LabelRankerOptions):
             )
 
     @property
-    def _calibrated(self) -> bool:
+    def _has_calibration_label(self) -> bool:
         """Whether there is a calibration label, as set when training began."""
         return bool((self._model.fixed or {}).get("calibrate", self.calibrate))
 
-    def _shown(self, columns: NDArray[Any]) -> NDArray[Any]:
+    def _show_columns(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Return the columns of the labels minus that of the calibration label; margins depend only on these."""
         n = len(self.classes_)
-        if not self._calibrated:
+        if not self._has_calibration_label:
             return np.asarray(columns[:n])
         most = np.finfo(columns.dtype).max
         with np.errstate(over="ignore"):  # differences that overflow are clipped, as scores are

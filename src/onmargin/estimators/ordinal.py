@@ -104,7 +104,7 @@ class OrdinalRegressor(Classes, LinearEstimator, OrdinalRegressorOptions):
         self : object
             The fitted estimator.
         """
-        with self._fitting() as plan:
+        with self._start_fitting() as plan:
             warm = self._go_on()
             X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.rows.dtypes)
             weight = check_weight(sample_weight, len(y))
@@ -139,8 +139,8 @@ class OrdinalRegressor(Classes, LinearEstimator, OrdinalRegressorOptions):
         self : object
             The updated estimator.
         """
-        with self._learning() as (plan, transaction):
-            first = not self._begun
+        with self._start_learning() as (plan, transaction):
+            first = not self._has_begun
             X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.rows.dtypes)
             weight = check_weight(sample_weight, len(y))
             if first:

@@ -151,7 +151,7 @@ class SequenceTagger(ChainLearner):
         self : object
             The fitted tagger.
         """
-        with self._fitting() as plan:
+        with self._start_fitting() as plan:
             if self._go_on():
                 self._model.use_plan(plan)
             else:
@@ -195,8 +195,8 @@ class SequenceTagger(ChainLearner):
         self : object
             The updated tagger.
         """
-        with self._learning() as (plan, transaction):
-            if self._begun:
+        with self._start_learning() as (plan, transaction):
+            if self._has_begun:
                 self._model.use_plan(plan)
             else:
                 self._begin_chain(X, plan)
@@ -272,7 +272,7 @@ class SequenceTagger(ChainLearner):
             The unchanged tagger.
         """
         self._check_parameters()
-        if self._begun:
+        if self._has_begun:
             self._check_kind([sequence])
         _, ends = read_named([sequence], Names(), grow=True, separator=self.separator, window=self.window)
         self._check_labels([labels], ends, named=())
@@ -534,7 +534,7 @@ class SequenceTagger(ChainLearner):
     @property
     def feature_names_(self) -> list[str]:
         """Names of the features, in the order of ``coef_``."""
-        self._fitted()
+        self._check_fitted()
         if self._names is None:
             raise AttributeError("features of a matrix have no names")
         return self._names.names.copy()

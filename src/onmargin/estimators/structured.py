@@ -20,7 +20,7 @@ from onmargin.models.described import described
 from onmargin.models.joint_features import Features, Indexed, Named, features_like
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.structure_checks import check_model, cost_of
-from onmargin.models.structures import Example, StructureOptions, note, noted, run_round
+from onmargin.models.structures import Example, StructureOptions, name_example, note, run_round
 from onmargin.transaction import Transaction
 
 
@@ -124,7 +124,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         self : object
             The fitted estimator.
         """
-        with self._fitting() as plan:
+        with self._start_fitting() as plan:
             examples, weight = self._read(X, Y, sample_weight)
             self._set_out(plan, examples, weight, go_on=self._go_on())
             self._make_passes(lambda order: self._play(examples, weight, order), len(examples))
@@ -147,9 +147,9 @@ class StructuredPredictor(Estimator, StructureOptions):
         self : object
             The updated estimator.
         """
-        with self._learning() as (plan, transaction):
+        with self._start_learning() as (plan, transaction):
             examples, weight = self._read(X, Y, sample_weight)
-            begun = self._begun
+            begun = self._has_begun
             if len(examples) > 1:
                 transaction.drops_rounds = True  # the model may raise after some rounds ran
                 if begun:
@@ -174,9 +174,9 @@ class StructuredPredictor(Estimator, StructureOptions):
         self : object
             The updated estimator.
         """
-        with self._learning() as (plan, _):
+        with self._start_learning() as (plan, _):
             check_model(self.model, self.update)
-            self._set_out(plan, [(x, y)], None, go_on=self._begun)
+            self._set_out(plan, [(x, y)], None, go_on=self._has_begun)
             self.n_iter_ = 1
             run_round(self, self._features, self._learner, (x, y))
         return self
@@ -194,10 +194,10 @@ class StructuredPredictor(Estimator, StructureOptions):
         structures : list
             The results of the model's `argmax`.
         """
-        weights = self._predicting()
+        weights = self._find_weights()
         structures = []
         for i, x in enumerate(X):
-            with noted(i):
+            with name_example(i):
                 structures.append(self.model.argmax(weights, x))
         return structures
 
@@ -214,7 +214,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         structure : object
             The results of the model's `argmax`.
         """
-        return self.model.argmax(self._predicting(), x)
+        return self.model.argmax(self._find_weights(), x)
 
     def score_of(self, x: Any, y: Any) -> float:
         """Return the score of a structure.
@@ -231,7 +231,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         score : float
             The inner product of the weights and the features of both.
         """
-        weights = self._predicting()
+        weights = self._find_weights()
         features = self._features.read(self.model.joint_features(x, y))
         return float(self._features.products(weights, features).sum())
 
@@ -252,7 +252,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         score : float
             1 if all predictions are right; below 0 if they cost more than 1 on average.
         """
-        self._predicting()
+        self._find_weights()
         examples, weight = self._read(X, Y, sample_weight)
         predicted = self.predict([x for x, _ in examples])
         costs = [cost_of(self.model, y, z) for (_, y), z in zip(examples, predicted, strict=True)]
@@ -261,13 +261,13 @@ class StructuredPredictor(Estimator, StructureOptions):
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Weights; averaged if `average` is on."""
-        coef: NDArray[np.float64] = self._fitted().geometry.mean()[0][0, : self._features.size]
+        coef: NDArray[np.float64] = self._check_fitted().geometry.mean()[0][0, : self._features.size]
         return coef
 
     @property
     def feature_names_(self) -> list[Hashable]:
         """Names of the features in the order of ``coef_``."""
-        self._fitted()
+        self._check_fitted()
         if not isinstance(self._features, Named):
             raise AttributeError("the features of this model have no names: joint_features gives vectors")
         return list(self._features.places)
@@ -275,7 +275,7 @@ class StructuredPredictor(Estimator, StructureOptions):
     @property
     def weights_(self) -> Any:
         """The weights in the form that the model's `argmax` receives; averaged if `average` is on."""
-        return self._features.predicting(self._fitted().geometry)
+        return self._features.predicting(self._check_fitted().geometry)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -283,13 +283,13 @@ class StructuredPredictor(Estimator, StructureOptions):
         tags.target_tags.required = True
         return tags
 
-    def _predicting(self) -> Any:
+    def _find_weights(self) -> Any:
         check_is_fitted(self)
         return self.weights_
 
     def _mark_growth(self, transaction: Transaction) -> None:
         """Also remove new names if anything raises: the model may, after rounds ran on copied weights."""
-        if self._begun:
+        if self._has_begun:
             transaction.undo_by(partial(self._features.restore, self._features.size, self._learner.geometry))
 
     def _check_width(self, n_features: int) -> None:
@@ -297,16 +297,16 @@ class StructuredPredictor(Estimator, StructureOptions):
             raise ValueError(f"features of structures do not fit weights for {n_features}")
 
     @contextmanager
-    def _learning(self) -> Iterator[Any]:
+    def _start_learning(self) -> Iterator[Any]:
         """If anything raises, keep only the names and weights of the rounds that stay learned."""
         with self._turns:
-            begun = self._begun
+            begun = self._has_begun
             size, rounds = (self._features.size, self.totals_.rounds) if begun else (0, 0)
             try:
-                with super()._learning() as both:
+                with super()._start_learning() as both:
                     yield both
             except BaseException:
-                if self._begun:
+                if self._has_begun:
                     learned = self.totals_.rounds > rounds
                     self._features.restore(self._features.size if learned else size, self._learner.geometry)
                 raise
@@ -328,7 +328,7 @@ class StructuredPredictor(Estimator, StructureOptions):
             self._model.use_plan(plan)
         else:
             first = 0 if weight is None else int(np.flatnonzero(weight)[0])
-            with noted(first):
+            with name_example(first):
                 given = self.model.joint_features(*examples[first])
                 self._features = features_like(given, getattr(self.model, "n_features", None))
             self._model = Model.begin(plan, Shape(self._features.size, np.float64, sparse=True))

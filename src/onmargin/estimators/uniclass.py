@@ -189,9 +189,9 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
         self : object
             The fitted estimator.
         """
-        with self._fitting() as plan:
+        with self._start_fitting() as plan:
             warm = self._go_on()
-            X = self._checked(X, keep=warm, dtypes=plan.rows.dtypes)
+            X = self._check_input(X, keep=warm, dtypes=plan.rows.dtypes)
             weight = check_weight(sample_weight, X.shape[0])
             if warm:
                 self._model.use_plan(plan)
@@ -226,11 +226,11 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
         self : object
             The updated estimator.
         """
-        with self._learning() as (plan, transaction):
+        with self._start_learning() as (plan, transaction):
             check_combination("partial_fit", {"contamination='auto'": self.contamination == "auto"})
-            first = not self._begun
+            first = not self._has_begun
             if first or not self._is_plain(X):
-                X = self._checked(X, keep=not first, dtypes=plan.rows.dtypes)
+                X = self._check_input(X, keep=not first, dtypes=plan.rows.dtypes)
             weight = check_weight(sample_weight, X.shape[0])
             skipped = 0
             if first:
@@ -260,10 +260,10 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
         check_is_fitted(self)
         if self._learner.geometry.guards and self._is_large(X):
             try:
-                return -self._distances(self._checked(X, keep=True, finite=False), guarded=True)
+                return -self._distances(self._check_input(X, keep=True, finite=False), guarded=True)
             except UnsoundRowError:  # the check below reports what is wrong
                 pass
-        return -self._distances(X if self._is_plain(X) else self._checked(X, keep=True))
+        return -self._distances(X if self._is_plain(X) else self._check_input(X, keep=True))
 
     def decision_function(self, X: MatrixLike) -> Vector:
         """Return how far each example is inside the threshold.
@@ -322,7 +322,7 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
     @property
     def center_(self) -> Vector:
         """The center of the ball."""
-        learner = self._fitted()
+        learner = self._check_fitted()
         if isinstance(learner, KernelLearner):
             return np.asarray(weights_of(self, "center_")[0])
         center: Vector = learner.geometry.center()
@@ -331,10 +331,10 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelSupports, Estimator, Uniclas
     @property
     def radius_(self) -> float:
         """The radius of the ball."""
-        return radius_of(self._fitted())
+        return radius_of(self._check_fitted())
 
     @property
     def offset_(self) -> float:
         """Smallest score of an inlier."""
-        threshold = threshold_of(self._fitted())
+        threshold = threshold_of(self._check_fitted())
         return -threshold if self._offset is None else self._offset

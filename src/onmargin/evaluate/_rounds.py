@@ -43,7 +43,7 @@ def _cut(values: Any, part: slice) -> Any:
     return values.iloc[part] if hasattr(values, "iloc") else values[part]
 
 
-def paired(stream: Iterable[Any], every: int) -> Iterator[Piece]:
+def pair_up(stream: Iterable[Any], every: int) -> Iterator[Piece]:
     """Yield the pairs (x, y) of a stream, `every` at a time."""
     pairs = iter(stream)
     first = 0

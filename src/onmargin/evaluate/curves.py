@@ -86,7 +86,7 @@ class Curve:
         return f"{self._picture()}{html_table(self._columns([-1]) if len(self.rounds) else {})}"
 
     def _picture(self) -> str:
-        return svg_curve(self.rounds.tolist(), getattr(self, self._counted).tolist(), self._counted.replace("_", " "))
+        return svg_curve(self.rounds.tolist(), getattr(self, self._quantity).tolist(), self._quantity.replace("_", " "))
 
     def _columns(self, points: Any) -> dict[str, list[str]]:
         """Return the printed columns of some points."""
@@ -155,9 +155,9 @@ class Curve:
             The axes with the curve.
         """
         ax = _axes(ax)
-        word = self.measure if self._counted == "error" else f"mean {self._counted.replace('_', ' ')}"
-        (line,) = ax.plot(self.rounds, getattr(self, self._counted), label=label or word)
-        if self._counted == "error":
+        word = self.measure if self._quantity == "error" else f"mean {self._quantity.replace('_', ' ')}"
+        (line,) = ax.plot(self.rounds, getattr(self, self._quantity), label=label or word)
+        if self._quantity == "error":
             ax.plot(self.rounds, self.window_error, color=line.get_color(), alpha=0.4, linewidth=1)
         if self.bound is not None:
             finite = np.isfinite(self.bound)
@@ -190,7 +190,7 @@ class Curve:
         return self.reliability.plot(_axes(ax))
 
     @property
-    def _counted(self) -> str:
+    def _quantity(self) -> str:
         """Return the name of the column to plot: the bounded quantity, if there is a bound."""
         counted = "mistakes" if self.certificate is None else self.certificate.counted
         return "error" if counted == "mistakes" else counted

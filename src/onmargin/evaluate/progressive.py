@@ -22,7 +22,7 @@ from onmargin.evaluate._rounds import (
     charge_of,
     learner_of,
     length,
-    paired,
+    pair_up,
     pieces,
     takes_classes,
 )
@@ -181,17 +181,19 @@ def progressive(
         name: _Totals(one, labels, alarm, stream=n is None) if counted else _Predictions(one, labels, alarm, delay)
         for name, one in models.items()
     }
-    for piece in paired(X, every) if n is None else pieces(X, y, every, aligned):
+    for piece in pair_up(X, every) if n is None else pieces(X, y, every, aligned):
         for run in runs.values():
             run.record(piece)
     curves = {name: run.curve(max(1, window // every), measure) for name, run in runs.items()}
     if bound:
         given = {"classes": classes, "groups": groups, "sets": sets}
-        curves = {name: _bounded(curve, models[name], (X, y), given, len(models) > 1) for name, curve in curves.items()}
+        curves = {
+            name: _add_bound(curve, models[name], (X, y), given, len(models) > 1) for name, curve in curves.items()
+        }
     return Curves(curves) if isinstance(model, Mapping) else next(iter(curves.values()))
 
 
-def _bounded(curve: Curve, model: Any, stream: tuple[Any, Any], given: dict[str, Any], among: bool) -> Curve:
+def _add_bound(curve: Curve, model: Any, stream: tuple[Any, Any], given: dict[str, Any], among: bool) -> Curve:
     """Add the bound of the theorem to a curve; a learner `among` several that has no theorem keeps its plain curve."""
     try:
         return curve.under(certify(clone(model), *stream, **given))

@@ -142,7 +142,7 @@ class ClassTermFeatures(Transactional):
             The updated transformer.
         """
         with self._transaction():
-            terms, sets, known = self._checked(X, y, classes)
+            terms, sets, known = self._check_input(X, y, classes)
             self._add_labels(known)
             self._add_labels(sets.labels)
             codes, owners = np.searchsorted(self.classes_, sets.labels), sets.owners()
@@ -207,7 +207,7 @@ class ClassTermFeatures(Transactional):
             the indices of all classes of each message in ascending order, concatenated.
         """
         with self._transaction():
-            terms, sets, known = self._checked(X, y, classes)
+            terms, sets, known = self._check_input(X, y, classes)
             mask = _check_live(live, len(sets))
             self._add_labels(known)
             before = self.classes_
@@ -325,7 +325,7 @@ class ClassTermFeatures(Transactional):
         self.class_counts_ = np.append(self.class_counts_, np.zeros(len(new), np.int64))[order]
         self._columns = np.append(self._columns, np.arange(len(known), len(joined)))[order]
 
-    def _checked(self, X: Any, y: Any, classes: Any) -> tuple[sparse.csr_matrix, LabelSets, NDArray[Any]]:
+    def _check_input(self, X: Any, y: Any, classes: Any) -> tuple[sparse.csr_matrix, LabelSets, NDArray[Any]]:
         """Validate and return terms, labels and classes; initialize the transformer on the first call."""
         first = not self.__sklearn_is_fitted__()
         if are_label_sets(y):

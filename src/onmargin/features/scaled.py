@@ -125,7 +125,7 @@ class Scaled(MetaEstimatorMixin, Transactional):  # type: ignore[misc]
         with self._transaction():
             if not self.__sklearn_is_fitted__():
                 self.estimator_, self.scaler_ = clone(self.estimator), RunningScaler(by=self.by)
-            with self.scaler_._learning(X) as rows:
+            with self.scaler_._start_learning(X) as rows:
                 self.estimator_.partial_fit(rows, y, **given)
         return self
 
@@ -143,7 +143,7 @@ class Scaled(MetaEstimatorMixin, Transactional):  # type: ignore[misc]
         predictions : ndarray of shape (n_samples,)
             Labels or numbers.
         """
-        rows = self._scaled(X)
+        rows = self._scale_rows(X)
         return self.estimator_.predict(rows)
 
     @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]
@@ -160,7 +160,7 @@ class Scaled(MetaEstimatorMixin, Transactional):  # type: ignore[misc]
         scores : ndarray
             The scores of the estimator.
         """
-        rows = self._scaled(X)
+        rows = self._scale_rows(X)
         return self.estimator_.decision_function(rows)
 
     @available_if(_learner_has("predict_proba"))  # type: ignore[untyped-decorator]
@@ -177,7 +177,7 @@ class Scaled(MetaEstimatorMixin, Transactional):  # type: ignore[misc]
         probabilities : ndarray of shape (n_samples, n_classes)
             One column per class, in the order of ``classes_``.
         """
-        rows = self._scaled(X)
+        rows = self._scale_rows(X)
         return self.estimator_.predict_proba(rows)
 
     @available_if(_learner_has("predict_log_proba"))  # type: ignore[untyped-decorator]
@@ -194,7 +194,7 @@ class Scaled(MetaEstimatorMixin, Transactional):  # type: ignore[misc]
         probabilities : ndarray of shape (n_samples, n_classes)
             The natural logarithms, in the order of ``classes_``.
         """
-        rows = self._scaled(X)
+        rows = self._scale_rows(X)
         return self.estimator_.predict_log_proba(rows)
 
     @available_if(_learner_has("score"))  # type: ignore[untyped-decorator]
@@ -215,10 +215,10 @@ class Scaled(MetaEstimatorMixin, Transactional):  # type: ignore[misc]
         score : float
             Accuracy for a classifier, R² for a regressor.
         """
-        rows = self._scaled(X)
+        rows = self._scale_rows(X)
         return float(self.estimator_.score(rows, y, **given))
 
-    def _scaled(self, X: Any) -> Any:
+    def _scale_rows(self, X: Any) -> Any:
         check_is_fitted(self)
         return self.scaler_.transform(X)
 

@@ -105,7 +105,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Transactional):  # t
             The fitted transformer.
         """
         with self._transaction():
-            _, rows = self._checked(X, keep=False)
+            _, rows = self._check_input(X, keep=False)
             self._pass_over(rows, learn=True)
         return self
 
@@ -125,7 +125,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Transactional):  # t
             The updated transformer.
         """
         with self._transaction():
-            _, rows = self._checked(X, keep=True)
+            _, rows = self._check_input(X, keep=True)
             self._pass_over(rows, learn=True)
         return self
 
@@ -144,7 +144,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Transactional):  # t
         """
         check_is_fitted(self)
         self._check_parameters()
-        return self._scaled(*self._checked(X, keep=True), learn=False)
+        return self._scale_rows(*self._check_input(X, keep=True), learn=False)
 
     def learn_transform(self, X: MatrixLike, y: ArrayLike | None = None) -> Any:
         """Update the scales with each row, and return it divided by them (progressive use).
@@ -162,22 +162,22 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Transactional):  # t
             The scaled rows. How a stream is divided into calls makes no difference.
         """
         with self._transaction():
-            return self._scaled(*self._checked(X, keep=True), learn=True)
+            return self._scale_rows(*self._check_input(X, keep=True), learn=True)
 
     @contextmanager
-    def _learning(self, X: MatrixLike) -> Iterator[Any]:
+    def _start_learning(self, X: MatrixLike) -> Iterator[Any]:
         """Context manager that yields the result of `learn_transform`; an error in its body restores the scales."""
         with self._transaction():
-            X, rows = self._checked(X, keep=True)
+            X, rows = self._check_input(X, keep=True)
             touched: Any = slice(None) if rows.owners[1] is None else rows.owners[1]
             before = self._largest[touched].copy(), self._squares[touched].copy()
             try:
-                yield self._scaled(X, rows, learn=True)
+                yield self._scale_rows(X, rows, learn=True)
             except BaseException:
                 self._largest[touched], self._squares[touched] = before
                 raise
 
-    def _scaled(self, X: Any, rows: Rows, *, learn: bool) -> Any:
+    def _scale_rows(self, X: Any, rows: Rows, *, learn: bool) -> Any:
         """Return a scaled copy of X that shares no array with it."""
         values, indices, indptr = rows.owners
         out = np.empty_like(values)
@@ -190,7 +190,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Transactional):  # t
         scale(rows, self._largest, self._squares, seen, by_largest=by_largest, learn=learn, out=out)
         self.n_samples_seen_ = seen + rows.n_rows * learn
 
-    def _checked(self, X: Any, *, keep: bool) -> tuple[Any, Rows]:
+    def _check_input(self, X: Any, *, keep: bool) -> tuple[Any, Rows]:
         """Return the validated X and its rows; reset the scales unless `keep` is true and rows were learned."""
         keep = keep and self.__sklearn_is_fitted__()
         dtypes = [np.dtype(np.float64), np.dtype(np.float32)]

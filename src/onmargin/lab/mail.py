@@ -338,7 +338,7 @@ def repeat_course(settings: Settings, random: Generator) -> Iterator[Row]:
             yield {"user": user, "learner": name, "messages": stops[place], "behind": behind}
 
 
-def drawn_course(table: Table) -> Any:
+def draw_course(table: Table) -> Any:
     """Plot one panel per user; below 0 a learner has made fewer mistakes than the optimal solver."""
     from onmargin.lab.pictures import draw, panels
 
@@ -364,7 +364,7 @@ COURSE = Experiment(
     repeat=repeat_course,
     keys=("user", "learner", "messages"),
     measures=("behind",),
-    figure=drawn_course,
+    figure=draw_course,
     claims=(),
     wide=Wide(("user", "messages"), "learner", "behind"),
     repetitions=1,

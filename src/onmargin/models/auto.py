@@ -18,7 +18,7 @@ from onmargin.models.updates import class_task
 
 
 @cache
-def _chosen(known: Experts, word: str, drift: bool, ordered: bool, fit_intercept: bool) -> Experts:
+def _choose_experts(known: Experts, word: str, drift: bool, ordered: bool, fit_intercept: bool) -> Experts:
     """Return those of the experts that the options name."""
     chosen = known if word == "all" else known.linear()
     chosen = chosen if drift else chosen.without_forgetting()
@@ -75,7 +75,7 @@ class AutoClassifierOptions:
             step=Step(),
             weights=weights(self, Euclidean),
             ensemble=Ensemble(
-                _chosen(experts.CLASSIFIERS, self.experts, self.drift, self.ordered, self.fit_intercept),
+                _choose_experts(experts.CLASSIFIERS, self.experts, self.drift, self.ordered, self.fit_intercept),
                 class_tasks,
                 hedge=self.combine == "hedge",
                 by_loss=False,
@@ -132,7 +132,7 @@ class AutoRegressorOptions:
             step=Step(),
             weights=weights(self, Euclidean),
             ensemble=Ensemble(
-                _chosen(experts.REGRESSORS, self.experts, self.drift, self.ordered, self.fit_intercept),
+                _choose_experts(experts.REGRESSORS, self.experts, self.drift, self.ordered, self.fit_intercept),
                 same_task,
                 hedge=self.combine == "hedge",
                 by_loss=True,

@@ -119,7 +119,7 @@ class TaggerOptions:
             combination=_labelings,
         )
         return Plan(
-            task=partial(_labeling, self),
+            task=partial(_make_labeling, self),
             step=_step(self, C),
             weights=_weights(self, int(averaged if self.average is None else self.average)),
             ensemble=ensemble if values else None,
@@ -133,7 +133,7 @@ def _step(options: TaggerOptions, C: float) -> Step:
     return TRIALS[options.update](C) if options.update in RIVAL_UPDATES else projection(C, options.loss)
 
 
-def _labeling(options: TaggerOptions, labels: Sequence[Any]) -> Task:
+def _make_labeling(options: TaggerOptions, labels: Sequence[Any]) -> Task:
     cost, squared = token_cost(options.label_cost, list(labels)), options.cost == "squared_hamming"
     if options.update in RIVAL_UPDATES:
         return RivalSequences(cost, n_rivals=options.n_rivals, squared=squared)
@@ -304,7 +304,7 @@ class Chain:
         combined = self.combined
         if combined is None or not combined.hedge:
             return chain_scores(self.leader, tokens)
-        votes: tuple[Vector, Vector] = combined.tallied(
+        votes: tuple[Vector, Vector] = combined.count_tags(
             [decode(*chain_scores(chain, tokens), ends - ends[0]) for chain in self.geometry.leaves()]
         )
         return votes

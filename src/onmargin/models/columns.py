@@ -29,14 +29,14 @@ def class_columns(places: Places, n_classes: int, geometry: Any, *, half: float 
     if n_classes <= max(known, 2):
         return None
     if known != 2:
-        return moved_columns(places, n_classes)
+        return move_columns(places, n_classes)
     factor = np.zeros(n_classes)
     half = geometry.half if half is None else half
     factor[places] = [-half, half]
     return ColumnMap(np.zeros(n_classes, np.intp), factor)
 
 
-def moved_columns(places: Places, n_columns: int) -> ColumnMap:
+def move_columns(places: Places, n_columns: int) -> ColumnMap:
     """Return columns of which the known ones move to `places`."""
     source, factor = np.zeros(n_columns, np.intp), np.zeros(n_columns)
     source[places], factor[places] = np.arange(len(places)), 1
@@ -48,4 +48,4 @@ def label_columns(places: Places, n_labels: int, geometry: Any = None, *, calibr
     known = len(places)
     if n_labels <= known:
         return None
-    return moved_columns([*places, n_labels] if calibrated else places, n_labels + calibrated)
+    return move_columns([*places, n_labels] if calibrated else places, n_labels + calibrated)

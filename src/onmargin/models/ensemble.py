@@ -244,7 +244,7 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
     """Keep some models, and return which. A geometry keeps all of its models or none, unless its columns are packed."""
     task = learner.task
     width = task.width if isinstance(task, ExpertVote) else 1
-    geometry = _join_packed(_chosen(learner.geometry, width, iter(stays)), width)
+    geometry = _join_packed(_choose_geometries(learner.geometry, width, iter(stays)), width)
     kept = [m for m, stay in enumerate(stays) if stay]
     if not isinstance(task, ExpertVote):  # nothing was learned yet
         learner.geometry = geometry
@@ -287,12 +287,12 @@ def _join_packed(geometries: list[Geometry], width: int) -> Geometry:
     return joined(pack_columns(geometries) if width == 1 else geometries)
 
 
-def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
+def _choose_geometries(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
     """Return the geometries of the kept models, given one flag per model."""
     made: list[Any] = []
     for leaf in geometry.leaves():
         if isinstance(leaf, Transformed):
-            if inner := _chosen(leaf.inner, width, stays):
+            if inner := _choose_geometries(leaf.inner, width, stays):
                 made.append(leaf.alike(_join_packed(inner, width)))
         else:
             made += leaf.keep_members([next(stays) for _ in leaf.members(width)])

@@ -267,7 +267,7 @@ def _ridge(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geom
     return Ridge(n_features, n_columns, np.float64, **settings)
 
 
-def _standardized_ridge(*sizes: Any, **settings: Any) -> Geometry:
+def _ridge_on_standardized(*sizes: Any, **settings: Any) -> Geometry:
     return _on_standardized([(_RIDGE.weights.kind, False)], *sizes, **settings)
 
 
@@ -411,7 +411,7 @@ _FOLLOWER = Expert("AROW that forgets", Weights(_FORGETFUL), "numbers", Regulari
 _RIDGE_TRACKER = _RIDGE._replace(
     name="ridge that forgets", weights=Correlated(partial(_ridge, alpha=1.0, forgetting=0.003)), forgets=True
 )
-_RIDGE_OF_CHANGES = partial(_of_changes, _standardized_ridge)
+_RIDGE_OF_CHANGES = partial(_of_changes, _ridge_on_standardized)
 _AUTOREGRESSION = Expert(
     "autoregression", AfterTargets(partial(_RIDGE_OF_CHANGES, rows=False)), "numbers", Residual(), forgets=True
 )

@@ -17,7 +17,7 @@ class ModelFace:
         _model: Model
 
     @property
-    def _begun(self) -> bool:
+    def _has_begun(self) -> bool:
         """Whether there is a model."""
         return "_model" in vars(self)
 
@@ -26,7 +26,7 @@ class ModelFace:
         return self._model.learner
 
     def _n_rounds(self) -> int:
-        return int(self._learner._totals.rounds) if self._begun else 0
+        return int(self._learner._totals.rounds) if self._has_begun else 0
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self._begun
+        return self._has_begun

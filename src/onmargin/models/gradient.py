@@ -29,12 +29,12 @@ class Rate:
 
     if TYPE_CHECKING:
         _model: Any
-        _begun: bool
+        _has_begun: bool
 
     @property
     def rate_(self) -> float:
         """The learning rate in use."""
-        if not self._begun:
+        if not self._has_begun:
             raise AttributeError(f"this {type(self).__name__} has not learned anything yet, and so has no rate_")
         return float(self._model.learner.step.rate)
 

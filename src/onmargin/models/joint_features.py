@@ -105,7 +105,7 @@ class Indexed(Part):
             raise ValueError(f"model.joint_features must give finite numbers; got {shortened(given)}")
         if indices is None:
             return values
-        entries = _summed(indices, values)
+        entries = _add_up(indices, values)
         if len(indices) and not 0 <= entries.indices[0] <= entries.indices[-1] < self.size:
             raise ValueError(
                 f"model.joint_features must give indices from 0 to {self.size - 1}; got {indices.min()} to "
@@ -139,7 +139,7 @@ class Indexed(Part):
         if np.array_equal(right.indices, wrong.indices):  # the difference is zero if the prediction is right
             indices, values = right.indices, right.values - wrong.values
         else:
-            indices, values = _summed(
+            indices, values = _add_up(
                 np.concatenate([right.indices, wrong.indices]), np.concatenate([right.values, -wrong.values])
             )
         return _row(indices, values, self.size)
@@ -303,7 +303,7 @@ def _entries(features: Vector | Entries) -> Entries:
     return Entries(indices, features[indices])
 
 
-def _summed(indices: NDArray[Any], values: Vector) -> Entries:
+def _add_up(indices: NDArray[Any], values: Vector) -> Entries:
     """Add values of the same index."""
     if not (indices[1:] > indices[:-1]).all():
         indices, places = np.unique(indices, return_inverse=True)

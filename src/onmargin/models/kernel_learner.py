@@ -123,14 +123,14 @@ class KernelLearner(Learner[Expansion]):
         if trials is not None:
             raise ValueError("an expansion learns one row per round, not trials of several")
         order = np.arange(X.n_rows) if order is None else order
-        with self._receiving(X.total):
+        with self._count_rows(X.total):
             for start in range(0, len(order), BLOCK):
                 part = order[start : start + BLOCK]
                 with TakingTurns(self), self._face(X, part, self.first + X.first + part):
                     self.learn_by(self.step, X, y, weight, part, targets=targets, interruptible=interruptible)
 
     @contextmanager
-    def _receiving(self, rows: int) -> Iterator[None]:
+    def _count_rows(self, rows: int) -> Iterator[None]:
         """Count new rows, unless none of them is learned.
 
         A matrix of kernel values has no columns for other rows.
@@ -166,7 +166,7 @@ class KernelLearner(Learner[Expansion]):
 
         `keys` are their places in the stream of all rows.
         """
-        with self._receiving(received):
+        with self._count_rows(received):
             while now < X.n_rows:
                 first = max(now - window + 1, 0)
                 # As many new rows as earlier ones, so that few kernel values are computed again.
@@ -187,7 +187,7 @@ class KernelLearner(Learner[Expansion]):
         """
         block = self.supports.as_these(matrix_of(X)[part])
         within = block[:, keys] if self.kernel is None else self.kernel(block, block)
-        within = np.ascontiguousarray(self._checked(within), dtype=np.float64)
+        within = np.ascontiguousarray(self._check_input(within), dtype=np.float64)
         known = self._slots_of(keys)
         scores = self._ready(block, room=len(keys), by_values=by_values)
         self.geometry.face(self._diagonal(block, within), within, keys, known, before=before, **scores)
@@ -240,7 +240,7 @@ class KernelLearner(Learner[Expansion]):
             return {"sums": self._sums(block, geometry.coefficients())}
         values = np.empty((block.shape[0], geometry.n_slots + room))
         for start, stop in self._tiles():
-            values[:, start:stop] = self._checked(self._against(block, start, stop))
+            values[:, start:stop] = self._check_input(self._against(block, start, stop))
         return {"values": values}
 
     def _sums(self, block: Matrix, coef: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -249,7 +249,7 @@ class KernelLearner(Learner[Expansion]):
         for start, stop in self._tiles():
             values = self._against(block, start, stop, transposed=True)
             if not expand(values, coef[start:stop], sums):
-                self._checked(values)
+                self._check_input(values)
         return sums
 
     def _tiles(self) -> Iterator[tuple[int, int]]:
@@ -263,11 +263,11 @@ class KernelLearner(Learner[Expansion]):
         if self.kernel is None:
             values = block[:, self.geometry.arrays()["keys"][start:stop]]
             return np.ascontiguousarray(values.T) if transposed else values
-        kernel = self.kernel.transposed if transposed else self.kernel
+        kernel = self.kernel.transpose_product if transposed else self.kernel
         return kernel(block, self.supports.rows(start, stop))
 
     @staticmethod
-    def _checked(values: NDArray[Any]) -> NDArray[Any]:
+    def _check_input(values: NDArray[Any]) -> NDArray[Any]:
         """Return kernel values, which must be finite; their sum is tested, which may only overflow if they do."""
         with np.errstate(all="ignore"):
             total = values.sum()
@@ -288,7 +288,7 @@ class KernelLearner(Learner[Expansion]):
         """Return K(x, x) of the rows; unknown for new rows if only their values with others are given."""
         if self.kernel is None:
             return np.zeros(block.shape[0]) if within is None else within.diagonal().copy()
-        return np.array(self._checked(self.kernel.diagonal(block, within)), dtype=np.float64)
+        return np.array(self._check_input(self.kernel.diagonal(block, within)), dtype=np.float64)
 
     def scores(
         self, X: Rows, *, n_jobs: int | None = 1, guarded: bool = False, decode: Decode | None = None

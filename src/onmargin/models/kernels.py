@@ -21,7 +21,7 @@ class Kernel(Protocol):
 
     def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]: ...
 
-    def transposed(self, A: Matrix, B: Matrix) -> NDArray[Any]: ...
+    def transpose_product(self, A: Matrix, B: Matrix) -> NDArray[Any]: ...
 
     def diagonal(self, A: Matrix, within: NDArray[Any] | None = None) -> NDArray[Any]: ...
 
@@ -32,7 +32,7 @@ class KernelPart(Part):
     def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]:
         raise NotImplementedError
 
-    def transposed(self, A: Matrix, B: Matrix) -> NDArray[Any]:
+    def transpose_product(self, A: Matrix, B: Matrix) -> NDArray[Any]:
         return self(B, A)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -134,7 +134,7 @@ class Custom(KernelPart):
             )
         return values
 
-    def transposed(self, A: Matrix, B: Matrix) -> NDArray[Any]:
+    def transpose_product(self, A: Matrix, B: Matrix) -> NDArray[Any]:
         values = self(A, B).T
         return np.ascontiguousarray(values, values.dtype if values.dtype in (np.float32, np.float64) else np.float64)
 

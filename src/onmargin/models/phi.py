@@ -102,7 +102,7 @@ class TransformerPhi(Part):
         # Anything not checked here raises an error in the first part.
         X = check_array(check_sparse(X), accept_sparse="csr", dtype="numeric", input_name="X")
         met = getattr(self.transformer, "classes_", y.labels[:0])
-        known = known_before(y, classes, live, met, at_once=foresee is not None)
+        known = find_known(y, classes, live, met, at_once=foresee is not None)
         if foresee is not None:
             foresee(known)
 
@@ -142,7 +142,7 @@ def undoing(transformer: Any, X: Any) -> Callable[[], None]:
     return put_back
 
 
-def known_before(
+def find_known(
     y: LabelSets, classes: Any, live: NDArray[np.bool_], known: NDArray[Any], *, at_once: bool
 ) -> NDArray[Any]:
     """Return the classes known before the first of these examples; with `at_once`, also all of their labels."""

@@ -290,8 +290,8 @@ class Model(Part):
                 break
         else:
             raise ValueError(
-                f"a {type(learner).__name__} with {_shown(learner.geometry)} is not what its parameters make for "
-                f"{len(labels)} labels, but a {type(twin.learner).__name__} with {_shown(twin.learner.geometry)}"
+                f"a {type(learner).__name__} with {_describe(learner.geometry)} is not what its parameters make for "
+                f"{len(labels)} labels, but a {type(twin.learner).__name__} with {_describe(twin.learner.geometry)}"
             )
         twin.learner.check_like(learner)
         if (twin.labels.signed, twin.labels.waits) != (self.labels.signed, self.labels.waits):
@@ -610,7 +610,7 @@ def _inner(geometry: Geometry) -> Iterator[Geometry]:
         yield from (part for part in take_apart(geometry).arguments if isinstance(part, Geometry))
 
 
-def _shown(geometry: Geometry) -> str:
+def _describe(geometry: Geometry) -> str:
     """Return the kind and size of a geometry, as errors show them."""
-    kinds = ", ".join(map(_shown, _inner(geometry)))
+    kinds = ", ".join(map(_describe, _inner(geometry)))
     return f"{type(geometry).__name__}({kinds or f'{geometry.n_features} features, {geometry.n_columns} columns'})"

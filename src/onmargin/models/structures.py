@@ -84,7 +84,7 @@ def note(error: Exception, example: int) -> None:
 
 
 @contextmanager
-def noted(example: int) -> Iterator[None]:
+def name_example(example: int) -> Iterator[None]:
     """Add the index of the example to any error."""
     try:
         yield

@@ -160,10 +160,10 @@ def dual_ascent(
     otherwise all columns but y.
     """
     theta, run = np.zeros(X.shape[1] * columns), Run(weights=X[:0], mean=X[:0])
-    asked = [_asked(x, target, columns) for x, target in zip(X, y, strict=True)]
+    asked = [_directions_of(x, target, columns) for x, target in zip(X, y, strict=True)]
     share = [np.eye(len(Z))[0] * C for Z in asked]  # no rival has a share yet
     for t in range(len(X)):
-        met = _met((link.weights(theta).reshape(-1, columns).T * X[t]).sum(axis=1), y[t])
+        met = _margin_of((link.weights(theta).reshape(-1, columns).T * X[t]).sum(axis=1), y[t])
         run.rounds += 1
         run.mistakes += bool(met <= 0)
         run.loss += max(margin - met, 0.0)
@@ -220,10 +220,10 @@ def dual_ascent_kernel(
     """Run `dual_ascent` with K[i, j] as the inner product of rows i and j; the weights are coefficients of the rows."""
     coef = np.zeros((len(K), columns))
     run = Run(weights=coef, mean=coef)
-    asked = [_asked(np.ones(1), target, columns) for target in y]
+    asked = [_directions_of(np.ones(1), target, columns) for target in y]
     share = [np.eye(len(Z))[0] * C for Z in asked]
     for t in range(len(K)):
-        met = _met((K[t, :, None] * coef).sum(axis=0), y[t])
+        met = _margin_of((K[t, :, None] * coef).sum(axis=0), y[t])
         run.rounds += 1
         run.mistakes += bool(met <= 0)
         run.loss += max(margin - met, 0.0)
@@ -237,12 +237,12 @@ def dual_ascent_kernel(
     return run
 
 
-def _met(scores: Vector, y: float) -> float:
+def _margin_of(scores: Vector, y: float) -> float:
     """Return the margin of a prediction."""
     return float(y * scores[0] if len(scores) == 1 else scores[int(y)] - np.delete(scores, int(y)).max())
 
 
-def _asked(x: Vector, y: float, columns: int) -> Matrix:
+def _directions_of(x: Vector, y: float, columns: int) -> Matrix:
     """Return what each share of an example's C adds to theta: zero, then the direction of each rival."""
     if columns == 1:
         return np.array([0 * x, y * x])

@@ -55,9 +55,9 @@ class Calibration:
 
     def probabilities(self, s: Vector, v: Vector | None = None) -> Vector:
         """Return the probability of each class from scores s and, if given, vote scores v."""
-        logits = self.a * _in_units(_centered(s), self.s_square) + self.c
+        logits = self.a * _in_units(_center(s), self.s_square) + self.c
         if v is not None:
-            logits += self.b * _in_units(_centered(v), self.v_square)
+            logits += self.b * _in_units(_center(v), self.v_square)
         p = np.exp(np.maximum(logits - logits.max(), -DEPTH))
         normalized: Vector = p / p.sum()
         return normalized
@@ -67,13 +67,13 @@ class Calibration:
         p = self.probabilities(s, v)
         g = p - np.eye(self.n_classes)[right]
         self.judged += 1
-        self.a, self.a_squares = _descend(self.a, self.a_squares, g, _in_units(_centered(s), self.s_square))
+        self.a, self.a_squares = _descend(self.a, self.a_squares, g, _in_units(_center(s), self.s_square))
         self.c_squares += g**2
         self.c -= RATE * g / np.sqrt(self.c_squares)
-        self.s_square = self._followed(self.s_square, s)
+        self.s_square = self._follow_squares(self.s_square, s)
         if v is not None:
-            self.b, self.b_squares = _descend(self.b, self.b_squares, g, _in_units(_centered(v), self.v_square))
-            self.v_square = self._followed(self.v_square, v)
+            self.b, self.b_squares = _descend(self.b, self.b_squares, g, _in_units(_center(v), self.v_square))
+            self.v_square = self._follow_squares(self.v_square, v)
         shown = self._settle(p, s if v is None else v, right)
         self._judge(shown, right, weight)
         return shown
@@ -113,9 +113,9 @@ class Calibration:
         self.brier += weight * float(g @ g) / (2 if self.n_classes == 2 else 1)
         self.bins[:, min(int(BINS * p[shown]), BINS - 1)] += weight * np.array([1, p[shown], shown == right])
 
-    def _followed(self, square: float, s: Vector) -> float:
+    def _follow_squares(self, square: float, s: Vector) -> float:
         """Return the running mean square after these scores."""
-        now = float(np.mean(_centered(s) ** 2))
+        now = float(np.mean(_center(s) ** 2))
         now = min(now, 1e4 * square) if square > 0 else now
         return square + (now - square) / min(self.judged, MEMORY)
 
@@ -154,7 +154,7 @@ def with_highest(p: Vector, best: int) -> Vector:
     return raised
 
 
-def _centered(s: Vector) -> Vector:
+def _center(s: Vector) -> Vector:
     return np.array([-s[0] / 2, s[0] / 2]) if len(s) == 1 else s - s.mean()
 
 

@@ -39,14 +39,14 @@ class Draws:
     """The random numbers of a tree."""
 
     def __init__(self, number: int):
-        self.state = _mixed(number)
+        self.state = _mix_bits(number)
 
     def below(self, n: int) -> int:
         self.state = self.state + 0x9E3779B97F4A7C15 & 2**64 - 1
-        return (_mixed(self.state) >> 32) * n >> 32
+        return (_mix_bits(self.state) >> 32) * n >> 32
 
 
-def _mixed(z: int) -> int:
+def _mix_bits(z: int) -> int:
     return int(mixed(np.array([z], np.uint64))[0])
 
 

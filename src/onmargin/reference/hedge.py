@@ -208,7 +208,7 @@ def blended(scores: Matrix, squares: Vector, weights: Vector) -> Matrix:
 
     z are the centered scores divided by the root of their mean square; models whose scores were all zero count as 0.
     """
-    z = _centered(scores) / np.sqrt(np.where(squares > 0, squares, inf))[:, np.newaxis]
+    z = _center(scores) / np.sqrt(np.where(squares > 0, squares, inf))[:, np.newaxis]
     found: Matrix = np.einsum("imc,m->ic", z / (1 + np.abs(z)), weights)
     return found
 
@@ -321,7 +321,7 @@ def _in_units(scores: Matrix, squares: Vector) -> Matrix:
     return found
 
 
-def _centered(scores: Matrix) -> Matrix:
+def _center(scores: Matrix) -> Matrix:
     centered: Matrix = scores - scores.mean(axis=2, keepdims=True) if scores.shape[2] > 1 else scores
     return centered
 
@@ -386,7 +386,7 @@ def several(
     hedged, mistakes = adahedge(lost.astype(np.float64), ceiling, weight), 0
     own = _weights(lost, weight)
     weighted = lost * own[:, np.newaxis]
-    squares = np.square(_centered(scores)).mean(axis=2)
+    squares = np.square(_center(scores)).mean(axis=2)
     behind, behind_now, heaviest = 0.0, 0.0, 0.0
     for t, target in enumerate(y):
         votes = scores[t, weighted[:t].sum(axis=0).argmin()]

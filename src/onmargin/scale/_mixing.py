@@ -282,14 +282,14 @@ class WeightsMixture:
             arrays.update((name, array) for name, array in self._counting[0].arrays.items() if name != "scales")
         elif self._counting:
             for name in self._moved:
-                arrays[name] = self._mixed(name)
+                arrays[name] = self._mix(name)
         for name, lag in self._lags.items():
             total = self._total(self._start, name) + self._sums[lag]
             mean = total / self._averaged if self._averaged else arrays[name]
             arrays[lag] = (self._rounds(self._clock) * (arrays[name] - mean)).astype(arrays[lag].dtype)
         return Weights(self._clock, arrays)
 
-    def _mixed(self, name: str) -> Array:
+    def _mix(self, name: str) -> Array:
         """Return the mixed weights of that name, and mix their metric."""
         arrays, before = self._arrays, self._start.arrays[name]
         if self._metric is None or name not in _METRIC_OF:
@@ -460,7 +460,7 @@ class Mixture:
             else:
                 self._totals[name] += value - start.totals[name]
         for name, tally in learned.tallies.items():
-            self._tallies[name] = _counted(self._tallies[name], tally, start.tallies[name])
+            self._tallies[name] = _add_counts(self._tallies[name], tally, start.tallies[name])
         for name, value in learned.votes.items():
             if name in _NOT_SUMS:
                 continue
@@ -499,7 +499,7 @@ def _sum(sums: dict[str, Any], name: str, value: Any) -> None:
         sums[name] = value
 
 
-def _counted(total: Array, after: Array, before: Array) -> Array:
+def _add_counts(total: Array, after: Array, before: Array) -> Array:
     """Return the total plus the counts since `before`; missing entries at the end of an array are 0."""
     counted = np.zeros(max(map(len, (total, after, before))), total.dtype)
     counted[: len(total)] += total

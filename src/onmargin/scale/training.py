@@ -172,9 +172,9 @@ def fit(
         raise ValueError(f"epochs must be an integer at least 1; got {epochs!r}")
     check_model(model)
     run = _Run(shards, mixing, checkpoint, dict(notes or {}), progress)
-    done = run.resumed(model) if resume and checkpoint is not None and os.path.exists(checkpoint) else None
+    done = run.resume_from(model) if resume and checkpoint is not None and os.path.exists(checkpoint) else None
     with opened(engine, workers, address) as opened_engine:
-        trained, first = done or (run.prepared(model, opened_engine), 0)
+        trained, first = done or (run.prepare(model, opened_engine), 0)
         for epoch in range(first, epochs):
             run.epoch(trained, epoch + 1, opened_engine)
     _hand_over(trained, model)
@@ -202,12 +202,12 @@ class _Run:
         self._notes = notes
         self._progress = progress
 
-    def prepared(self, model: Any, engine: Engine) -> Any:
+    def prepare(self, model: Any, engine: Engine) -> Any:
         """Return a copy of the model with all features and labels, and the learned state if it is kept."""
         begin = not hasattr(model, "_learner") or not getattr(model, "warm_start", True)
         trained = type(model)(**deepcopy(model.get_params(deep=False))) if begin else deepcopy(model)
         found = Findings()
-        for findings in engine.map(_survey, self._shards, _sent(trained)):
+        for findings in engine.map(_survey, self._shards, _to_bytes(trained)):
             found.merge(findings)
         if not found.begun:
             raise ValueError(f"there are no examples with a feature in {', '.join(s.name for s in self._shards[:3])}")
@@ -237,7 +237,7 @@ class _Run:
         start = Learned.of(trained)
         mixture = Mixture(start, trained._learner.geometry, trained._learner.task)
         learn = _learn if epoch == 1 else _learn_again
-        for place, learned in enumerate(engine.map(learn, self._shards, _sent(trained))):
+        for place, learned in enumerate(engine.map(learn, self._shards, _to_bytes(trained))):
             shard = self._shards[place].name
             if learned.shapes() != start.shapes():
                 raise ValueError(f"{shard} has features or labels that it did not have when it was first read")
@@ -254,7 +254,7 @@ class _Run:
             notes = self._notes | {"scale": self._identity() | {"epochs": epoch}}
             write_bytes(to_bytes(trained, notes), self._checkpoint)
 
-    def resumed(self, model: Any) -> tuple[Any, int]:
+    def resume_from(self, model: Any) -> tuple[Any, int]:
         """Return the model of the checkpoint and its number of epochs."""
         trained, notes = load_with_notes(self._checkpoint or "")
         path = os.fspath(self._checkpoint or "")
@@ -278,7 +278,7 @@ class _Run:
         return {"shards": [shard.name for shard in self._shards], "mixing": self._mixing}
 
 
-def _sent(trained: Any) -> Bytes:
+def _to_bytes(trained: Any) -> Bytes:
     """Return the bytes of a model file as an array, which engines send without a copy."""
     return np.frombuffer(to_bytes(trained), np.uint8)
 

@@ -17,7 +17,7 @@ def widen(model: Any, rows: Rows) -> Rows:
     if not rows.is_sparse() or not hasattr(model, "_learner"):
         return rows
     with model._turns:
-        model._opened()
+        model._get_loop()
         geometry = model._learner.geometry
         if rows.n_features > geometry.n_features:
             model._learner.geometry = geometry.resize(rows.n_features)
@@ -67,7 +67,7 @@ def learn_readily(model: Any, X: tuple[Any, ...], y: list[Any], weights: list[fl
     """Do the same as `learn_known` for examples with named features; the caller adds the label or gets the error."""
     done = 0
     while done < len(X):
-        loop = model._opened()
+        loop = model._get_loop()
         if loop is not None:
             done = loop.learn_many(X, y, weights, done, model._labelled)
         if done < len(X):
@@ -89,7 +89,7 @@ def _negative(rows: Rows) -> NDArray[np.bool_]:
 
 def _targets(model: Any, y: Any) -> NDArray[np.float64]:
     """Return the targets of the task for labels; nan for labels that must first be added or refused."""
-    if model._opened() is None or model._names is not None:
+    if model._get_loop() is None or model._names is not None:
         return np.full(len(y), nan)
     if model._labelled:
         known = model._loop.targets

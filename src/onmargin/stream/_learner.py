@@ -32,13 +32,13 @@ class Classes:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        _begun: bool
+        _has_begun: bool
         _model: Model
 
     @property
     def classes_(self) -> list[Any]:
         """The labels seen so far, in the order of their columns."""
-        return self._model.labels.known if self._begun else []
+        return self._model.labels.known if self._has_begun else []
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -69,7 +69,7 @@ class StreamLearner(StreamState):
         """Return the coefficients that combine the columns of weights into the score of a label, and its intercept."""
         raise NotImplementedError
 
-    def _leading(self, x: Any) -> Any:
+    def _find_best_label(self, x: Any) -> Any:
         """Return the label to explain by default; None if there is only one score."""
         return None
 
@@ -98,7 +98,7 @@ class StreamLearner(StreamState):
         """
         check_weight(weight)
         self._check_target(y)
-        loop = self._opened()
+        loop = self._get_loop()
         if loop is None:
             deepcopy(self).learn_one(x, y)
         else:
@@ -119,7 +119,7 @@ class StreamLearner(StreamState):
         names : list of str
             The names, each once, before hashing; empty for a vector.
         """
-        table = self._model.is_table if self._begun else self._entries(x, self.plan()) > 0
+        table = self._model.is_table if self._has_begun else self._entries(x, self.plan()) > 0
         return [] if is_vector(x) else list(self.features_.read(x, zeros=table, known=vars(self).get("_names")))
 
     def knows(self, name: str) -> bool:
@@ -227,13 +227,15 @@ class StreamLearner(StreamState):
         Of several models, the weights are those of the model with the smallest loss so far. If that model has none by
         feature, as a forest, a `ValueError` is raised; use `explain` for the prediction of an example.
         """
-        if not self._begun:
+        if not self._has_begun:
             return {}
         self._ask_for_weights()
         direction, _ = self._direction(label)
-        return self._named(range(self.n_features_), direction @ self._leading_weights()[:, : self.n_features_], top)
+        return self._name_values(
+            range(self.n_features_), direction @ self._find_leading_weights()[:, : self.n_features_], top
+        )
 
-    def _leading_weights(self) -> NDArray[Any]:
+    def _find_leading_weights(self) -> NDArray[Any]:
         """Return the weights of the model with the smallest loss, columns by features."""
         vote = self._model.combined
         leader = None if vote is None else find_leader(vote, self._learner.geometry)
@@ -272,20 +274,20 @@ class StreamLearner(StreamState):
         without features (for vectors, when its mean is replaced by its value), averaged over random orders of the
         features. Their sum is exact; each by itself is an estimate where more than two features interact.
         """
-        loop = self._opened()
+        loop = self._get_loop()
         if loop is None:
             return {}
         self._ask_for_weights()
-        direction, _ = self._direction(self._leading(x) if label is None else label)
+        direction, _ = self._direction(self._find_best_label(x) if label is None else label)
         places, given = loop.features(x)
         attribution = attribution_of(self._learner)
         if attribution is not None:
             found = attribution.contributions(np.array(places, np.int32), np.array(given, np.float64))
-            return self._named(places, found @ direction, top)
+            return self._name_values(places, found @ direction, top)
         values = self._model.filling()
         values[places] = given
         there = np.flatnonzero(values)
-        return self._named(there, direction @ self._model.mean()[0][:, there] * values[there], top)
+        return self._name_values(there, direction @ self._model.mean()[0][:, there] * values[there], top)
 
     def intercept(self, label: Any = None) -> float:
         """Return the intercept of a score.
@@ -301,7 +303,7 @@ class StreamLearner(StreamState):
             The constant added to the sum of weights times values. If several models vote, or the leading one is not
             linear, the score of an example without features, or of the mean of vectors: what `explain` begins with.
         """
-        return float(self._direction(label)[1]) if self._begun else 0.0
+        return float(self._direction(label)[1]) if self._has_begun else 0.0
 
     def _intercepts(self) -> NDArray[np.float64]:
         """Return what contributions are added to, for each column of scores."""
@@ -315,7 +317,7 @@ class StreamLearner(StreamState):
                 "scores_one, or learn with kernel=None"
             )
 
-    def _named(self, places: Any, values: NDArray[np.float64], top: int | None) -> dict[Name, float]:
+    def _name_values(self, places: Any, values: NDArray[np.float64], top: int | None) -> dict[Name, float]:
         """Return the non-zero values by feature, largest absolute value first."""
         if top is not None and not Number(0, whole=True).accepts(top):
             raise ValueError(f"top must be None or an integer at least 0; got {top!r}")
@@ -327,7 +329,7 @@ class StreamLearner(StreamState):
     @property
     def support_size_(self) -> tuple[int, int]:
         """Number of supports of a kernel and number of values that they hold, with which memory and time grow."""
-        supports = getattr(self._learner, "supports", None) if self._begun else None
+        supports = getattr(self._learner, "supports", None) if self._has_begun else None
         return (0, 0) if supports is None else (len(supports), supports.n_values)
 
     def matrix_size(self, n_features: int) -> int:
@@ -343,34 +345,34 @@ class StreamLearner(StreamState):
         size : int
             The total over all models trained side by side.
         """
-        plan = self._model.plan if self._begun else self.plan()
+        plan = self._model.plan if self._has_begun else self.plan()
         if plan.ensemble is None:
             one = plan.weights(Shape(1, self.features_.dtype, sparse=True), None, 1)
             return one.size_beside_weights(n_features)
-        experts = self._model.experts(plan) if self._begun else plan.ensemble.sparse
+        experts = self._model.experts(plan) if self._has_begun else plan.ensemble.sparse
         return sum(expert.weights.size(n_features) for expert in experts if n_features <= expert.max_names)
 
     @property
     def models_(self) -> list[str]:
         """Names of the models trained side by side; before the first example, of those for named features."""
         plan = self.plan()
-        if self._begun:
+        if self._has_begun:
             return [expert.name for expert in self._model.experts(plan)]
         return [] if plan.ensemble is None else [expert.name for expert in plan.ensemble.sparse]
 
     @property
     def model_outcomes_(self) -> list[ModelOutcome]:
         """Name, loss and vote of each model trained side by side, and whether it leads."""
-        return self._model.outcomes(self.plan()) if self._begun else []
+        return self._model.outcomes(self.plan()) if self._has_begun else []
 
     def _expert_results(self) -> ExpertResults:
-        if not self._begun:
+        if not self._has_begun:
             several = self.plan().ensemble is not None
             raise AttributeError("nothing was learned yet" if several else "there is only one model")
         return self._model.expert_results(self.plan()).with_coef(lambda weights: weights[:, : self.n_features_])
 
     def _model_to_change(self) -> Model:
-        if not self._begun:
+        if not self._has_begun:
             raise ValueError("nothing was learned yet, so no expert can be chosen: call learn_one or learn_many first")
         self._loop = None
         return self._model
@@ -379,11 +381,11 @@ class StreamLearner(StreamState):
     def feature_names_(self) -> list[str] | None:
         """Names of the features, by index; None for vectors and for hashed names."""
         names = vars(self).get("_names")
-        if names is None and not self._begun and self.features_.n_features is None:
+        if names is None and not self._has_begun and self.features_.n_features is None:
             return []
         return names.names if isinstance(names, Names) else None
 
     @property
     def totals_(self) -> Totals:
         """Totals of the rounds so far."""
-        return self._learner.totals if self._begun else Totals(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return self._learner.totals if self._has_begun else Totals(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)

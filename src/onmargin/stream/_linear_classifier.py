@@ -108,8 +108,8 @@ class LinearClassifier(Classes, StreamLearner):
         """Learn an example whose label is new, or the first one of a new loop."""
         if check_weight(weight) == 0:
             return
-        label, begun = self._check_target(y), self._begun
-        with self._opening(x) as loop:
+        label, begun = self._check_target(y), self._has_begun
+        with self._open_loop(x) as loop:
             if label in loop.targets:
                 loop.learn_label(x, label, weight * self._count(label))
                 return
@@ -127,7 +127,7 @@ class LinearClassifier(Classes, StreamLearner):
         """Number of examples by class, which are counted if there is a `class_weight`."""
         if self._by_class() is None:
             raise AttributeError("classes are counted only with class_weight")
-        labels = self._model.labels if self._begun else Labels()
+        labels = self._model.labels if self._has_begun else Labels()
         return {label: int(count) for label, count in zip(labels.known, labels.counts, strict=True) if count}
 
     def predict_one(self, x: Any) -> Any:
@@ -144,7 +144,7 @@ class LinearClassifier(Classes, StreamLearner):
             The label. Ties go to the first class; with two classes, a score of zero predicts ``classes_[1]``. None if
             nothing was learned yet.
         """
-        loop = self._loop or self._opened()
+        loop = self._loop or self._get_loop()
         if loop is None:
             return None
         classes = self.classes_
@@ -166,7 +166,7 @@ class LinearClassifier(Classes, StreamLearner):
         scores : dict
             Scores by label; with two classes, the margin and its negative.
         """
-        loop = self._opened()
+        loop = self._get_loop()
         if loop is None:
             return {}
         with self._turns:
@@ -190,7 +190,7 @@ class LinearClassifier(Classes, StreamLearner):
         probabilities : dict
             Probabilities by label, which sum to 1; empty if nothing was learned yet.
         """
-        loop = self._opened()
+        loop = self._get_loop()
         if loop is None:
             return {}
         with self._turns:
@@ -216,9 +216,9 @@ class LinearClassifier(Classes, StreamLearner):
     @property
     def reliability_(self) -> Reliability:
         """Reliability of the probabilities, each computed before its example was learned."""
-        return Reliability.of(self._model.calibration if self._begun else Calibration())
+        return Reliability.of(self._model.calibration if self._has_begun else Calibration())
 
-    def _leading(self, x: Any) -> Any:
+    def _find_best_label(self, x: Any) -> Any:
         return self.predict_one(x)
 
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:

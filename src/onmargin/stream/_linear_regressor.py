@@ -41,7 +41,7 @@ class LinearRegressor(StreamLearner):
         if loop is not None:
             loop.learn(x, y, weight)
         elif check_weight(weight) > 0:
-            with self._opening(x) as loop:
+            with self._open_loop(x) as loop:
                 loop.learn(x, y, weight)
         return self
 
@@ -58,7 +58,7 @@ class LinearRegressor(StreamLearner):
         y : float
             The prediction; 0 if nothing was learned yet.
         """
-        loop = self._loop or self._opened()
+        loop = self._loop or self._get_loop()
         return 0.0 if loop is None else loop.scores(x)[0]
 
     def scores_one(self, x: Any) -> float:

@@ -50,9 +50,9 @@ class WindowLoop(StreamLoop):  # type: ignore[misc]
         return len(X)
 
     def run_round(self, y: NDArray[np.float64], weight: float) -> None:
-        learn_closed(self.learner, self._received(), y, np.array([float(weight)]), np.array([0, len(y)]))
+        learn_closed(self.learner, self._get_last_example(), y, np.array([float(weight)]), np.array([0, len(y)]))
 
-    def _received(self) -> Rows:
+    def _get_last_example(self) -> Rows:
         """Return the most recently read example."""
         if self.reader is None:
             return self.rows
@@ -70,7 +70,7 @@ class KernelLoop(WindowLoop):
     def scores(self, x: Any) -> list[float]:
         with self.turns:
             self.features(x, new=self.outward)
-            scores: list[float] = self.learner.scores(self._received())[0].tolist()
+            scores: list[float] = self.learner.scores(self._get_last_example())[0].tolist()
             return scores
 
     def probabilities(self, x: Any) -> list[float]:
@@ -86,7 +86,7 @@ class KernelLoop(WindowLoop):
     def set_center(self, x: Any) -> None:
         """Set the center of a new ball to an example."""
         self.read(x)
-        self.learner.set_center(matrix_of(self._received()), 0)
+        self.learner.set_center(matrix_of(self._get_last_example()), 0)
         self.learner.close()
 
 

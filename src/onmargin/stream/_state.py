@@ -120,7 +120,7 @@ class StreamState(ModelFace):
         return self.features or DEFAULT_FEATURES
 
     @contextmanager
-    def _opening(self, x: Any) -> Iterator[StreamLoop]:
+    def _open_loop(self, x: Any) -> Iterator[StreamLoop]:
         """Yield the loop for an example like x. If the first example cannot be learned, the model stays empty.
 
         Other threads wait until the block ends.
@@ -131,9 +131,9 @@ class StreamState(ModelFace):
                 transaction.undo_by(partial(names.forget, len(names)))
             if (frequencies := vars(self).get("_frequencies")) is not None:
                 transaction.undo_by(frequencies.forget)
-            if not self._begun:
+            if not self._has_begun:
                 self._begin(x)
-            yield self._opened()
+            yield self._get_loop()
 
     def _begin(self, x: Any, *, table: bool = True) -> None:
         """Begin an untrained model for examples like x, which may be a record of a table."""
@@ -156,7 +156,7 @@ class StreamState(ModelFace):
 
     def _row(self, x: Any) -> Any:
         """Return the first example as the matrix with which an estimator would begin."""
-        loop: Any = self._opened()
+        loop: Any = self._get_loop()
         places, values = loop.features(x, new=True)
         if self._names is None and not is_sparse(x):
             return np.array([values])
@@ -202,9 +202,9 @@ class StreamState(ModelFace):
         """Return the initial number of columns of a model."""
         return 1
 
-    def _opened(self) -> StreamLoop | None:
+    def _get_loop(self) -> StreamLoop | None:
         """Return the loop, or None if nothing was learned yet."""
-        if self._loop is None and self._begun:
+        if self._loop is None and self._has_begun:
             with self._turns:
                 kind = self._loop_type if self._kernel is None else KernelLoop
                 if not hasattr(self._model, "plan"):
@@ -222,7 +222,7 @@ class StreamState(ModelFace):
         return self._loop
 
     def _vectors(self) -> Vectors:
-        return Vectors(self.n_features_ if self._begun else None, self.features_.dtype)
+        return Vectors(self.n_features_ if self._has_begun else None, self.features_.dtype)
 
     def _reader(self, names: Index) -> Reader:
         return self.features_.reader(names, vars(self).get("_frequencies"))
@@ -230,6 +230,6 @@ class StreamState(ModelFace):
     @property
     def n_features_(self) -> int:
         """Number of features: names seen so far, size of the hash table, or length of the vectors."""
-        if not self._begun:
+        if not self._has_begun:
             return self.features_.n_features or 0
         return int(self._learner.geometry.n_features) if self._names is None else len(self._names)

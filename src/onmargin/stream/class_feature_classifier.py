@@ -141,7 +141,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
                     self._count_and_learn(x, labels, plan, weight, single=single)
                 else:
                     classes, examples = self._compete(x, labels)
-                    with self._opening(examples[0]) as loop:
+                    with self._open_loop(examples[0]) as loop:
                         rows = loop.rows_of(examples, learn=True)
                         codes = [classes.index(label) for label in labels]
                         self._run(plan, classes, rows, codes, weight, single=single)
@@ -149,7 +149,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
 
     def _count_and_learn(self, x: Any, labels: list[Any], plan: Plan, weight: float, *, single: bool) -> None:
         """Learn an example whose features a transformer computes, which then counts it."""
-        with self._opening(x) as loop:
+        with self._open_loop(x) as loop:
             counting, rounds = self._phi, self._n_rounds()
             row = matrix_of(loop.rows_of([x], learn=True))
             undo = undoing(counting.transformer, row)
@@ -172,7 +172,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
         self._model.labels = Labels(classes)
         self._model.set_task()
         self._model.labels = Labels(known).with_new(classes)[0]
-        self._opened().run_trial(rows, np.array(codes, np.float64), weight, single=single)  # type: ignore[union-attr]
+        self._get_loop().run_trial(rows, np.array(codes, np.float64), weight, single=single)  # type: ignore[union-attr]
 
     def _start(self, x: Any, shape: Shape, plan: Plan) -> None:
         if self._counts:
@@ -234,7 +234,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
 
     def _rows(self, x: Any) -> tuple[list[Any], Rows]:
         """Return the classes that compete for an example to be predicted, and one row of features per class."""
-        loop: Any = self._opened()
+        loop: Any = self._get_loop()
         if self._counts:
             row = matrix_of(loop.rows_of([x]))
             return self.classes_, self._wide(self._phi.read(row))
@@ -260,7 +260,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
         """
         check_weight(weight)
         labels, _ = self._check_target(y)
-        if self._opened() is None:
+        if self._get_loop() is None:
             deepcopy(self).learn_one(x, y)
             return
         with self._turns:
@@ -332,7 +332,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
         scores : dict
             Scores by label; empty if nothing was learned yet.
         """
-        if self._opened() is None:
+        if self._get_loop() is None:
             return {}
         with self._turns:
             classes, rows = self._rows(x)
@@ -356,14 +356,14 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
             Weight times value by the name of the feature; with hashing and for vectors, by its index. The largest
             absolute values come first.
         """
-        if self._opened() is None:
+        if self._get_loop() is None:
             return {}
         with self._turns:
             classes, rows = self._rows(x)
             place = code_of(self.predict_one(x) if label is None else label, classes)
             row = matrix_of(rows.part(place, place + 1))
             values = np.asarray(row.toarray() if hasattr(row, "toarray") else row)[0]
-            return self._named(range(len(values)), self._model.mean()[0][0] * values, top)
+            return self._name_values(range(len(values)), self._model.mean()[0][0] * values, top)
 
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
         return np.ones(1), 0.0  # all classes share the weights, and an intercept would be the same for all

@@ -88,7 +88,7 @@ class LabelRanker(Classes, StreamLearner, LabelRankerOptions):
         weight = check_weight(weight)
         if weight > 0:
             labels = self._check_target(y)
-            with self._opening(x) as loop:
+            with self._open_loop(x) as loop:
                 loop.read(x)
                 if not labels <= loop.targets.keys():
                     self._model.use_plan(self.plan())
@@ -151,7 +151,7 @@ class LabelRanker(Classes, StreamLearner, LabelRankerOptions):
             Scores by label; with `calibrate`, minus that of the calibration label, so that relevant labels are those
             above 0.
         """
-        loop = self._opened()
+        loop = self._get_loop()
         if loop is None:
             return {}
         scores = loop.scores(x)
@@ -161,7 +161,7 @@ class LabelRanker(Classes, StreamLearner, LabelRankerOptions):
             label: min(max(score - middle, -most), most) for label, score in zip(self.classes_, scores, strict=False)
         }
 
-    def _leading(self, x: Any) -> Any:
+    def _find_best_label(self, x: Any) -> Any:
         return next(iter(self.rank_one(x)), None)
 
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:

@@ -109,7 +109,7 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
     def _learn_first(self, x: Any, y: Any, weight: float) -> None:
         if check_weight(weight) > 0:
             rank = self._check_target(y)
-            with self._opening(x) as loop:
+            with self._open_loop(x) as loop:
                 loop.learn_label(x, rank, weight)
 
     def predict_one(self, x: Any) -> Any:
@@ -125,7 +125,7 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
         rank : str or int or None
             One of the ranks, or None if nothing was learned yet.
         """
-        loop = self._loop or self._opened()
+        loop = self._loop or self._get_loop()
         if loop is None:
             return None
         return self.classes_[int(self._learner.task.decode(np.array([loop.scores(x)]))[0])]
@@ -143,14 +143,14 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
         score : float
             Higher scores mean higher ranks; 0 if nothing was learned yet.
         """
-        loop = self._opened()
+        loop = self._get_loop()
         return 0.0 if loop is None else loop.scores(x)[0] - float(self._model.mean()[1][0])
 
     @property
     def thresholds_(self) -> dict[Label, float]:
         """The learned threshold above each rank except the last."""
         n = len(self.classes_) - 1
-        values = -self._model.mean()[1] if self._begun else np.zeros(n)
+        values = -self._model.mean()[1] if self._has_begun else np.zeros(n)
         return dict(zip(self.classes_, values.tolist(), strict=False))
 
     def _check_model(self, model: Model) -> None:

@@ -93,8 +93,8 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
             loop.learn(x, 0.0, weight)
         elif check_weight(weight) > 0:
             with self._turns:
-                begun = self._begun
-                with self._opening(x) as loop:
+                begun = self._has_begun
+                with self._open_loop(x) as loop:
                     if begun or not starts_at_first(self):
                         loop.learn(x, 0.0, weight)
                     else:
@@ -160,7 +160,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         score : float
             ``-offset_`` minus the distance from the center: negative for outliers. 0 if nothing was learned yet.
         """
-        loop = self._opened()
+        loop = self._get_loop()
         if loop is None:
             return 0.0
         distance, height = loop.scores(x)
@@ -184,7 +184,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         """
         self._ask_for_weights()
         n = self.n_features_
-        return self._named(range(n), self._learner.geometry.center()[:n], top) if self._begun else {}
+        return self._name_values(range(n), self._learner.geometry.center()[:n], top) if self._has_begun else {}
 
     def explain(self, x: Any, label: Any = None, top: int | None = None) -> dict[Name, float]:
         """Return the contribution of each known feature to the squared distance from the center, largest first.
@@ -203,29 +203,29 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         contributions : dict
             Squared differences by the name of the feature; with hashing and for vectors, by its index.
         """
-        loop = self._opened()
+        loop = self._get_loop()
         if loop is None:
             return {}
         self._ask_for_weights()
         apart = -self._learner.geometry.center()
         places, values = loop.features(x)
         apart[places] += values
-        return self._named(range(len(apart)), apart**2, top)
+        return self._name_values(range(len(apart)), apart**2, top)
 
     @property
     def radius_(self) -> float:
         """The radius of the ball."""
-        if self._begun:
+        if self._has_begun:
             return radius_of(self._learner)
         return 0.0 if self.radius == "learn" else float(self.epsilon)
 
     @property
     def offset_(self) -> float:
         """Minus the largest distance from the center that an inlier may have."""
-        return -threshold_of(self._learner) if self._begun else -self.radius_
+        return -threshold_of(self._learner) if self._has_begun else -self.radius_
 
-    def _opened(self) -> StreamLoop | None:
-        loop = super()._opened()
+    def _get_loop(self) -> StreamLoop | None:
+        loop = super()._get_loop()
         if loop is not None:
             loop.outward = True
         return loop

@@ -52,7 +52,7 @@ def read_case(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     """Return the case of a run, whose parts are listed in the table of theorems."""
     parts = parts_of(run._learner)
     by_rows = isinstance(parts.geometry, Blocks | AdditiveBlocks) and not isinstance(parts.task, Block)
-    read = _class_features if by_rows else READERS[type(parts.task)]
+    read = _read_class_features if by_rows else READERS[type(parts.task)]
     has_classes = isinstance(parts.task, Binary | Multiclass | Ranking | Ordinal | Block | Sequence)
     if has_classes != hasattr(run, "classes_"):
         raise NoTheorem(f"no theorem covers {type(run).__name__}: a {type(parts.task).__name__} has other targets")
@@ -68,7 +68,7 @@ def _rows(run: Any, X: Any) -> Any:
 
 def _plain_rows(run: Any, X: Any) -> Any:
     """Return the rows; with a kernel, their coordinates in the span of the rows in feature space."""
-    X = run._checked(X, keep=True)
+    X = run._check_input(X, keep=True)
     if not hasattr(run._learner, "kernel"):
         return X.astype(np.float64)
     if X.shape[0] > MOST_KERNEL_ROWS:
@@ -123,7 +123,7 @@ def _codes(run: Any, y: Any) -> Places:
     return np.searchsorted(run.classes_, np.asarray(y))
 
 
-def _classes(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
+def _read_classes(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
     rows, n, codes, task = _rows(run, X), len(run.classes_), _codes(run, y), parts.task
     columns = 1 if n == 2 or isinstance(task, OneVsRest) else n
     if isinstance(task, CostSensitive):
@@ -176,7 +176,7 @@ def _class_weights(run: Any) -> Vector:
 def weigh_classes(run: Any, case: Case, row: Row, y: Any) -> Case:
     """Apply class weights, which multiply C, in units of the smallest weight, which bounds the gain of a mistake.
 
-    `_classes` applies them to the margins.
+    `_read_classes` applies them to the margins.
     """
     weight = getattr(run, "class_weight", None)
     if weight is None:
@@ -216,7 +216,7 @@ def _longest(lengths: Vector) -> float:
     return float(lengths.max(initial=0))
 
 
-def _regression(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
+def _read_regression(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
     rows, targets, geometry = _rows(run, X), np.asarray(y, dtype=np.float64), parts.geometry
     problem = _tube(rows, targets, parts.task.epsilon)
     size, lengths = _geometry(geometry, rows, problem.n_weights)
@@ -292,7 +292,7 @@ def _drift(run: Any, X: Any, y: Any) -> Callable[[Vector], float]:
 def learn_rows(copy: Any, run: Any, X: Any, y: Any) -> Iterator[Any]:
     """Yield an unfitted copy of a run after each row of its stream."""
     named = {"classes": run.classes_} if hasattr(run, "classes_") else {}
-    X, y = run._checked(X, keep=True), np.asarray(y)
+    X, y = run._check_input(X, keep=True), np.asarray(y)
     for i in range(X.shape[0]):
         yield copy.partial_fit(X[i : i + 1], y[i : i + 1], **named)
 
@@ -303,7 +303,7 @@ def _with_intercepts(weights: Any, intercepts: Vector, bias: float) -> Vector:
     return np.ravel(np.column_stack([weights, intercepts / bias]) if bias > 0 else weights).copy()
 
 
-def _uniclass(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
+def _read_balls(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
     points, geometry, radius = _plain_rows(run, X), parts.geometry, float(parts.task.radius)
     points = points.toarray() if sparse.issparse(points) else points
     n = points.shape[1]
@@ -322,7 +322,7 @@ def _uniclass(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> 
     return Case(Balls(points, radius, start), euclidean(), parts.C, 1.0)
 
 
-def _ranking(run: Any, parts: Parts, X: Any, Y: Any, given: dict[str, Any]) -> Case:
+def _read_ranking(run: Any, parts: Parts, X: Any, Y: Any, given: dict[str, Any]) -> Case:
     X, margin = _rows(run, X), parts.margin
     relevant = read_label_sets(Y, X.shape[0]).matrix(run.classes_).astype(bool)
     n, calibrated = relevant.shape[1], parts.task.calibrated
@@ -339,8 +339,8 @@ def _ranking(run: Any, parts: Parts, X: Any, Y: Any, given: dict[str, Any]) -> C
     return Case(problem, euclidean(), parts.C, _longest(lengths), margin=margin, has_unit_directions=unit)
 
 
-def _ordinal(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
-    X = run._checked(X, keep=True).astype(np.float64)
+def _read_ranks(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    X = run._check_input(X, keep=True).astype(np.float64)
     k, margin = len(run.classes_) - 1, parts.margin
     codes = run._codes(np.asarray(y)).astype(np.intp)
     places = np.arange(len(codes))[:, None] * k + np.arange(k)
@@ -350,7 +350,7 @@ def _ordinal(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> C
     return Case(problem, euclidean(), parts.C, _longest(squared_norms(X)) + 1, margin=margin)
 
 
-def _blocks(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
+def _read_blocks(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
     X = _rows(run, X)
     ends, numbers, _ = read_trials(given.get("groups"), given.get("sets"), X.shape[0])
     trial = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
@@ -377,7 +377,7 @@ def _slots(owner: Places) -> Places:
     return slots
 
 
-def _class_features(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
+def _read_class_features(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
     sets = _read_targets(X, y)
     pieces = as_phi(run.phi).learn(X, sets, run.classes_, np.ones(len(sets), bool), transform_ahead(run))
     rows, ends, codes = _join_packed(list(pieces))
@@ -409,26 +409,26 @@ def _pairs(above: NDArray[np.bool_], below: NDArray[np.bool_]) -> tuple[Places, 
     return up, down, required
 
 
-def _sequences(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
+def _read_sequences(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
     problem, largest = read_sequences(run, X, y, given.get("lengths"))
     return Case(problem, euclidean(), parts.C, run.totals_.max_squared_norm, largest_cost=largest)
 
 
-def _structures(run: Any, parts: Parts, X: Any, Y: Any, given: dict[str, Any]) -> Case:
+def _read_structures(run: Any, parts: Parts, X: Any, Y: Any, given: dict[str, Any]) -> Case:
     problem, largest = read_structures(run, X, Y)
     return Case(problem, euclidean(), parts.C, run.totals_.max_squared_norm, largest_cost=largest)
 
 
 READERS: dict[type[Task], Reader] = {
-    Binary: _classes,
-    Multiclass: _classes,
-    OneVsRest: _classes,
-    CostSensitive: _classes,
-    Regression: _regression,
-    Uniclass: _uniclass,
-    Ranking: _ranking,
-    Ordinal: _ordinal,
-    Block: _blocks,
-    Sequence: _sequences,
-    Structured: _structures,
+    Binary: _read_classes,
+    Multiclass: _read_classes,
+    OneVsRest: _read_classes,
+    CostSensitive: _read_classes,
+    Regression: _read_regression,
+    Uniclass: _read_balls,
+    Ranking: _read_ranking,
+    Ordinal: _read_ranks,
+    Block: _read_blocks,
+    Sequence: _read_sequences,
+    Structured: _read_structures,
 }

@@ -120,12 +120,12 @@ def _replay(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any]) -> 
     run = _learn_again(model, X, y, _labels(model, y) if classes is None else classes, given)
     if not fitted:
         return _Replay(run, run.totals_, ())
-    same, words = _compared(model.totals_, run.totals_)
+    same, words = _compare(model.totals_, run.totals_)
     if not same and hasattr(model, "classes_") and classes is None:
         # Some classes may have first appeared during the run. Missing rivals only make a round easier, but two classes
         # share one column, and a third class changes the problem.
         late = _learn_again(model, X, y, None, given, told=False)
-        if late is not None and _compared(model.totals_, late.totals_)[0]:
+        if late is not None and _compare(model.totals_, late.totals_)[0]:
             task = late._model.judge
             columns = len(model.classes_) <= 2 or isinstance(task, OneVsRest) or not isinstance(task, Multiclass)
             words = (
@@ -165,7 +165,7 @@ def _labels(model: Any, y: Any) -> Any:
     return np.unique(labels) if labels is not None and labels.ndim == 1 else None
 
 
-def _compared(own: Totals, replayed: Totals) -> tuple[bool, str]:
+def _compare(own: Totals, replayed: Totals) -> tuple[bool, str]:
     """Return whether totals agree up to rounding, and a message about those that do not."""
     names = [field.name for field in fields(Totals)]
     off = [name for name in names if not np.isclose(own[name], replayed[name], rtol=1e-6, atol=1e-9)]
@@ -188,19 +188,19 @@ def _best(case: Case, theorem: Theorem, accuracy: float) -> Competitor:
         )
         for solution in solutions
     ]
-    return min(competitors, key=lambda u: theorem.allowed(case, _measured(case, u)))
+    return min(competitors, key=lambda u: theorem.allowed(case, _measure(case, u)))
 
 
 def _as_competitor(case: Case, u: NDArray[np.float64]) -> Competitor:
     return Competitor(u, case.size.size(u), case.problem.losses(u))
 
 
-def _measured(case: Case, u: Competitor) -> Measured:
+def _measure(case: Case, u: Competitor) -> Measured:
     return Measured(u.size, u.loss, u.squared_loss, case.problem.n_rounds, case.drift(u.weights))
 
 
 def _certificate(replay: _Replay, case: Case, theorem: Theorem, chosen: Competitor, best: Competitor) -> Certificate:
-    measured = _measured(case, chosen)
+    measured = _measure(case, chosen)
 
     def bound_of(size: float, loss: float, squared_loss: float, rounds: int) -> float:
         return theorem.allowed(case, Measured(size, loss, squared_loss, rounds, measured.drift))
@@ -215,7 +215,7 @@ def _certificate(replay: _Replay, case: Case, theorem: Theorem, chosen: Competit
         conditions=(*replay.conditions, *theorem.conditions(case, measured)),
         competitor=chosen,
         best=best,
-        best_bound=theorem.allowed(case, _measured(case, best)),
+        best_bound=theorem.allowed(case, _measure(case, best)),
         totals=replay.totals,
         C=case.C,
         largest_size=case.size.largest,

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from threadpoolctl import threadpool_limits
 
 from onmargin.theory._halfspaces import Balls, HalfSpaces, Problem
-from onmargin.theory._sequences import Sequences, stacked
+from onmargin.theory._sequences import Sequences, stack_planes
 from onmargin.theory._sizes import Size
 from onmargin.theory._structures import Structures
 
@@ -103,7 +103,7 @@ def _ascent(problem: Problem, size: Size, C: float, squared: bool, most_steps: i
     theta = problem.lift(A)
     ahead, theta_ahead, momentum, step = A, theta, 1.0, 1.0
     for k in range(most_steps):
-        here, slope = smooth(ahead, theta_ahead), problem.lacking(size.weights(theta_ahead))
+        here, slope = smooth(ahead, theta_ahead), problem.measure_violations(size.weights(theta_ahead))
         if squared:
             slope = slope - problem.slack(ahead, C)[1]
         while True:
@@ -156,7 +156,7 @@ def _primal(problem: Problem, size: Size, theta: Vector, C: float, squared: bool
 def _without_loss(problem: Problem, size: Size, accuracy: float, most_steps: int) -> Solution:
     """Solve for C = inf. The ascent uses slightly tightened constraints, so that the original ones are met exactly."""
     best = Solution(size.weights(np.zeros(problem.n_weights)), inf, 0.0)
-    for seen, (A, theta) in enumerate(_ascent(problem.tightened(accuracy / 4), size, inf, False, most_steps)):
+    for seen, (A, theta) in enumerate(_ascent(problem.tighten(accuracy / 4), size, inf, False, most_steps)):
         u = size.weights(theta)
         if not problem.losses(u).any():
             objective = max(float(u @ theta) - size.potential(theta), 0.0)
@@ -185,7 +185,9 @@ def _by_planes(problem: Searched, size: Size, C: float, *, squared: bool, accura
         if best.gap <= accuracy:
             break
         planes.append(problem.planes(rivals))
-        solved = best_weights(stacked(planes), size, C, squared=squared, accuracy=accuracy / 4, most_steps=most_steps)
+        solved = best_weights(
+            stack_planes(planes), size, C, squared=squared, accuracy=accuracy / 4, most_steps=most_steps
+        )
         u = solved.weights
         best = replace(best, dual_value=max(best.dual_value, solved.dual_value))
     return best

@@ -90,7 +90,7 @@ def _n_columns(run: Any) -> int:
 
     The calibration label has one more column, which is zero if the other weights are differences to it.
     """
-    return int(run._learner.geometry.n_columns) if getattr(run, "_calibrated", False) else 0
+    return int(run._learner.geometry.n_columns) if getattr(run, "_has_calibration_label", False) else 0
 
 
 def _thresholds(run: Any, problem: Any, coef: Vector, thresholds: Vector) -> Vector:

@@ -82,7 +82,7 @@ class HalfSpaces:
     share: Vector  # of each set
     round: NDArray[np.intp]  # of each set
     n_rounds: int
-    unit: float = 1.0  # the scale of `tightened`: the margin, or half the width of a tube
+    unit: float = 1.0  # the scale of `tighten`: the margin, or half the width of a tube
     _real: NDArray[np.bool_] = field(init=False)
     _asked: Vector = field(init=False)
 
@@ -95,24 +95,24 @@ class HalfSpaces:
     def n_weights(self) -> int:
         return self.linear.n_weights
 
-    def lacking(self, u: Vector) -> Vector:
+    def measure_violations(self, u: Vector) -> Vector:
         """Return the violation of each half-space; -1 for absent ones."""
         scores = np.append(self.linear.scores(u).ravel(), 0.0)
         return np.where(self._real, self._asked - scores[self.up] + scores[self.down], -1.0)
 
     def losses(self, u: Vector) -> Vector:
-        return self._measure_losses(self.lacking(u))
+        return self._measure_losses(self.measure_violations(u))
 
     def losses_along(self, u: Vector) -> Callable[[float], Vector]:
         """Return a function of s that gives the losses of s u without computing scores again."""
-        scores = self._asked - self.lacking(u)
+        scores = self._asked - self.measure_violations(u)
         return lambda s: self._measure_losses(np.where(self._real, self._asked - s * scores, -1.0))
 
-    def _measure_losses(self, lacking: Vector) -> Vector:
-        of_sets = np.maximum(lacking.max(axis=1, initial=0.0), 0.0)
+    def _measure_losses(self, violations: Vector) -> Vector:
+        of_sets = np.maximum(violations.max(axis=1, initial=0.0), 0.0)
         return _sums(self.round, self.share * of_sets, self.n_rounds)
 
-    def tightened(self, part: float) -> "HalfSpaces":
+    def tighten(self, part: float) -> "HalfSpaces":
         """Return half-spaces whose required scores are larger by a fraction of the unit."""
         return replace(self, required=self.required + part * self.unit)
 
@@ -189,10 +189,10 @@ class Balls:
     def losses_along(self, u: Vector) -> Callable[[float], Vector]:
         return lambda s: self.losses(s * u)
 
-    def lacking(self, u: Vector) -> Vector:
+    def measure_violations(self, u: Vector) -> Vector:
         return self.points - u
 
-    def tightened(self, part: float) -> "Balls":
+    def tighten(self, part: float) -> "Balls":
         """Return a ball whose radius is smaller by a fraction."""
         return replace(self, radius=self.radius * (1 - part))
 

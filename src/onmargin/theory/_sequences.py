@@ -90,7 +90,7 @@ class Sequences:
         return sparse.hstack([emitted, stepped], format="csr")
 
 
-def stacked(planes: list[tuple[Any, Vector]]) -> HalfSpaces:
+def stack_planes(planes: list[tuple[Any, Vector]]) -> HalfSpaces:
     """Return the planes found so far as one problem, with one set per sequence; later planes may have more features."""
     n, width = planes[0][0].shape[0], planes[-1][0].shape[1]
     rows = sparse.vstack(

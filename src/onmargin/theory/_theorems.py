@@ -58,7 +58,7 @@ Bound = Callable[[Case, Measured], float]
 Conditions = Callable[[Case, Measured], list[Condition]]
 
 
-def _nothing(case: Case, u: Measured) -> list[Condition]:
+def _no_condition(case: Case, u: Measured) -> list[Condition]:
     return []
 
 
@@ -74,7 +74,7 @@ class Theorem:
     statement: str
     counts: str
     bound: Bound
-    conditions: Conditions = _nothing
+    conditions: Conditions = _no_condition
     squared: bool = False
     grid: tuple[float, ...] = ()
     has_dual: bool = True
@@ -109,7 +109,7 @@ def _slow(case: Case, u: Measured) -> list[Condition]:
     return [Condition("rate <= 1 / (2 R²)", f"rate = {case.C:.4g}, 1 / (2 R²) = {most:.4g}", met)]
 
 
-def _climbing(case: Case, u: Measured) -> float:
+def _bound_climbing(case: Case, u: Measured) -> float:
     return primal_dual.climbing_mistakes(case.C, case.curvature, u.size, u.loss, case.margin)
 
 
@@ -150,7 +150,7 @@ CAPPED = Theorem(
     "[PD] Thm. 1",
     "mistakes <= (F(u) + C · loss of u) / (margin · c - c²R²/2), c = min(C, margin / R²)",
     "mistakes",
-    _climbing,
+    _bound_climbing,
 )
 CAPPED_LOSS = Theorem(
     "[PD] Thm. 3",

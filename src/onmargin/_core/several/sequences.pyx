@@ -55,7 +55,7 @@ cdef class SequenceVote(ExpertVote):
         fill(self.votes.outcomes(COST), state, "costs")
         super().__setstate__(state)
 
-    def tallied(self, paths):
+    def count_tags(self, paths):
         """Return the chain of the votes of all labelings, models by tokens; its transitions are zero."""
         tokens = np.arange(len(paths[0]))
         votes = np.zeros((len(tokens), self.width))
