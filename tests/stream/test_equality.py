@@ -73,7 +73,7 @@ def weights(model):
     learner = model._learner
     if not isinstance(learner.task, ExpertVote):
         return learner.geometry.mean()
-    linear = [one for one in find_members(learner.geometry, learner.task.width) if not one.curved]
+    linear = [one for one in find_members(learner.geometry, learner.task.width) if not one.nonlinear]
     return [array for one in linear for array in one.plain(*one.leaf.mean())]
 
 

@@ -82,7 +82,7 @@ def to_sklearn(model: Any) -> Any:
     if isinstance(vote, ExpertVote):
         if vote.hedge:
             raise TypeError(f"{refusal} {name} with combine='hedge', a vote of several models; use to_onnx")
-        if find_leader(vote, model._learner.geometry).curved:
+        if find_leader(vote, model._learner.geometry).nonlinear:
             leader = model.experts_.names[vote.leader]
             raise TypeError(f"{refusal} {name}, whose leading expert, {leader}, is not linear; use to_onnx")
     coef, intercept = _linear_form(model)

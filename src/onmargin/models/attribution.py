@@ -36,7 +36,7 @@ class Attribution:
     def __init__(self, learner: Learner[Any]) -> None:
         self._learner, self._vote = learner, cast("ExpertVote", learner.task)
         members = find_members(learner.geometry, self._vote.width)
-        self._additive = not any(map(attrgetter("curved"), members))
+        self._additive = not any(map(attrgetter("nonlinear"), members))
         typical = (values for model in members if (values := model.typical()) is not None)
         self._typical: NDArray[np.float64] | None = next(typical, None)
 
@@ -87,4 +87,4 @@ def attribution_of(learner: Learner[Any]) -> Attribution | None:
     task = learner.task
     if not isinstance(task, ExpertVote):
         return None
-    return Attribution(learner) if task.hedge or find_leader(task, learner.geometry).curved else None
+    return Attribution(learner) if task.hedge or find_leader(task, learner.geometry).nonlinear else None

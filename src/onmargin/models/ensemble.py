@@ -95,8 +95,8 @@ def pack_columns(columns: Sequence[Geometry]) -> list[Geometry]:
 class Member(NamedTuple):
     """The place of a model: its scores, geometry and columns, and the geometries that change its rows, outermost first.
 
-    A curved model learns from random Fourier features or ferns, or is a forest or nearest neighbors, and has no weights
-    for the features of the rows.
+    A nonlinear model learns from random Fourier features or ferns, or is a forest or nearest neighbors, and has no
+    weights for the features of the rows.
     """
 
     place: int
@@ -105,7 +105,7 @@ class Member(NamedTuple):
     before: tuple[Transformed, ...] = ()
 
     @property
-    def curved(self) -> bool:
+    def nonlinear(self) -> bool:
         return not (self.leaf.linear and all(one.linear for one in self.before))
 
     @property

@@ -33,7 +33,7 @@ class ExpertResults:
     leader : int
         The model with the smallest loss; the first of equal ones.
     coef, intercept : list of ndarray or None
-        The weights of each model, as ``coef_`` and ``intercept_``; None for curved models.
+        The weights of each model, as ``coef_`` and ``intercept_``; None for nonlinear models.
     mixed_loss, regret_bound : float
         With ``combine="hedge"``: the losses so far, weighted like the votes, and a bound on how much more than
         the smallest of ``lost`` they can be. A loss is 1 for a mistake; for regressors it is that of the task, with
@@ -166,9 +166,9 @@ def outcomes(task: ExpertVote, names: Sequence[str]) -> list[ModelOutcome]:
 def find_leading_linear(task: ExpertVote, geometry: Geometry) -> Member:
     """Return the best model that has weights for features."""
     found = find_members(geometry, task.width)
-    linear = [m for m, model in enumerate(found) if not model.curved and not model.level]
+    linear = [m for m, model in enumerate(found) if not model.nonlinear and not model.level]
     if not linear:
-        raise AttributeError("no expert that is left weighs features: all are curved, or follow a level")
+        raise AttributeError("no expert that is left weighs features: all are nonlinear, or follow a level")
     return found[min(linear, key=task.losses().__getitem__)]
 
 
@@ -193,7 +193,7 @@ def read_results(learner: Learner[Any], names: list[str], forgets: Sequence[bool
     for leaf, its in groupby(found, attrgetter("leaf")):
         mean = leaf.mean() if leaf.linear else (None, None)
         for model in its:
-            weights, intercepts = (None, None) if model.curved else model.plain(*mean)
+            weights, intercepts = (None, None) if model.nonlinear else model.plain(*mean)
             coef.append(weights)
             intercept.append(None if intercepts is None else intercepts + task.offset)
     charged, slept = task.sleep_counts.copy()

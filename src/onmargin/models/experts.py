@@ -28,7 +28,7 @@ from onmargin._core.steps.step import Confident, Constant, Projection, Proportio
 from onmargin._core.tasks.task import Binary, Indicators, OneVsRest, Softmax, Task
 from onmargin.models.ensemble import Kind, combination, joined, pack_columns, side_by_side, with_average
 
-# Number of random Fourier features of a curved expert.
+# Number of random Fourier features of an expert.
 WAVES = 200
 # Random ferns of an expert.
 FERNS = 100
@@ -397,29 +397,29 @@ CLASSIFIERS = Experts(
     ),
 )
 
-_LAST = Expert("last value", LastTargets(partial(_level, Euclidean)), "numbers", Projection(), forgets=True)
+_LAST = Expert("last value", LastTargets(partial(_level, Euclidean)), "regression", Projection(), forgets=True)
 # The first target, where it begins, counts as much as any other.
-_MEAN = Expert("running mean", Level(partial(_level, Confidence)), "numbers", Regularized(1.0))
+_MEAN = Expert("running mean", Level(partial(_level, Confidence)), "regression", Regularized(1.0))
 # Its steps stay as large, however many examples it has seen.
-_PA = Expert("PA-II, C=0.5", Weights(Euclidean), "numbers", Projection(damping=1.0), forgets=True)
-_ADAPTIVE_PA = Expert("adaptive", Weights(Adaptive), "numbers", Projection(damping=1.0))
-_NORMALIZED_PA = Expert("normalized", Weights(Normalized), "numbers", Projection(damping=1.0))
+_PA = Expert("PA-II, C=0.5", Weights(Euclidean), "regression", Projection(damping=1.0), forgets=True)
+_ADAPTIVE_PA = Expert("adaptive", Weights(Adaptive), "regression", Projection(damping=1.0))
+_NORMALIZED_PA = Expert("normalized", Weights(Normalized), "regression", Projection(damping=1.0))
 _FREE, _USUAL, _CAUTIOUS = (
-    Expert(f"AROW, r={r:g}", Weights(Confidence), "numbers", Regularized(r)) for r in (0.01, 1.0, 10.0)
+    Expert(f"AROW, r={r:g}", Weights(Confidence), "regression", Regularized(r)) for r in (0.01, 1.0, 10.0)
 )
-_FOLLOWER = Expert("AROW that forgets", Weights(_FORGETFUL), "numbers", Regularized(0.1), forgets=True)
+_FOLLOWER = Expert("AROW that forgets", Weights(_FORGETFUL), "regression", Regularized(0.1), forgets=True)
 _RIDGE_TRACKER = _RIDGE._replace(
     name="ridge that forgets", weights=Correlated(partial(_ridge, alpha=1.0, forgetting=0.003)), forgets=True
 )
 _RIDGE_OF_CHANGES = partial(_of_changes, _ridge_on_standardized)
 _AUTOREGRESSION = Expert(
-    "autoregression", AfterTargets(partial(_RIDGE_OF_CHANGES, rows=False)), "numbers", Residual(), forgets=True
+    "autoregression", AfterTargets(partial(_RIDGE_OF_CHANGES, rows=False)), "regression", Residual(), forgets=True
 )
-_CHANGES = Expert("ridge of changes", Changes(_RIDGE_OF_CHANGES), "numbers", Residual(), forgets=True)
+_CHANGES = Expert("ridge of changes", Changes(_RIDGE_OF_CHANGES), "regression", Residual(), forgets=True)
 _FOREST_OF_CHANGES = Expert(
     "forest of changes",
     TreesOfChanges(partial(_of_changes, partial(_trees, Forest))),
-    "numbers",
+    "regression",
     Residual(),
     forgets=True,
 )
@@ -474,7 +474,7 @@ REGRESSORS = Experts(
 def kinds_of(experts: Sequence[Expert], entries: int = 0) -> list[Kind]:
     """Return the constructors of the geometries: one per expert except averages, one for all on standardized rows.
 
-    `entries` is passed to curved experts.
+    `entries` is passed to experts on random Fourier features.
     """
     plain: list[Kind] = []
     units: list[tuple[Kind, bool]] = []

@@ -29,7 +29,7 @@ BLOCK, TILE = 192, 1024
 
 
 class KernelLearner(Learner[Expansion]):
-    """Plays rounds in blocks: their kernel values first, all at once, then round by round.
+    """Runs rounds in blocks: their kernel values first, all at once, then round by round.
 
     The learner stores the rows of the supports, the geometry their coefficients. A support is known by its row's place
     in the stream of all rows; a row that is learned again adds to its coefficients.

@@ -440,7 +440,7 @@ class Model(Part):
     def mean(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the weights that predict, columns by features, and the intercepts; of several models the leader's.
 
-        If that is curved, the best linear one is returned.
+        If that is nonlinear, the best linear one is returned.
         """
         combined = self.combined
         if combined is not None:

@@ -241,7 +241,7 @@ class StreamLearner(StreamState):
         leader = None if vote is None else find_leader(vote, self._learner.geometry)
         if leader is None or vote is None:
             return self._model.mean()[0]
-        if leader.curved:
+        if leader.nonlinear:
             raise ValueError(
                 f"the leading expert, {self.models_[vote.leader]}, has no weights by feature: use explain for the "
                 "contributions to a score; experts_.coef has the weights of the other experts"

@@ -212,7 +212,7 @@ def _trials(
 PAIR = (Binary, Multiclass)  # one half-space per round
 CLASSES = (*PAIR, OneVsRest)
 FLAT = (Euclidean, Expansion)  # weights and kernel expansions
-CURVED = (Balanced, PNorm)
+LINKED = (Balanced, PNorm)
 
 # The first row whose types and conditions fit gives the theorem.
 TABLE: tuple[Row, ...] = (
@@ -226,15 +226,15 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(thm.PA, (*CLASSES, Regression, Ranking), (Projection,), FLAT, (has_one_rival, is_plain)),
     Row(thm.SIMPLEX_PA, (*PAIR, Regression), (Projection, Optimal), (Entropic,), (has_one_rival, is_plain)),
-    Row(thm.PA, (*PAIR, Regression), (Projection, Optimal), CURVED, (has_one_rival, is_plain)),
+    Row(thm.PA, (*PAIR, Regression), (Projection, Optimal), LINKED, (has_one_rival, is_plain)),
     Row(thm.PA, PAIR, (Optimal,), FLAT, (has_one_rival, is_plain)),
     Row(thm.CAPPED, (*CLASSES, Ranking), (Projection,), FLAT, (has_one_rival, is_capped), weighted=True),
-    Row(thm.CAPPED, PAIR, (Projection,), (Entropic, *CURVED), (has_one_rival, is_capped), weighted=True),
-    Row(thm.CAPPED, PAIR, (Optimal,), (*FLAT, Entropic, *CURVED), (has_one_rival, is_capped)),
+    Row(thm.CAPPED, PAIR, (Projection,), (Entropic, *LINKED), (has_one_rival, is_capped), weighted=True),
+    Row(thm.CAPPED, PAIR, (Optimal,), (*FLAT, Entropic, *LINKED), (has_one_rival, is_capped)),
     Row(thm.DAMPED, (*CLASSES, Regression, Ranking), (Projection,), FLAT, (has_one_rival, is_damped)),
-    Row(thm.DAMPED, (*PAIR, Regression), (Projection,), (Entropic, *CURVED), (has_one_rival, is_damped)),
+    Row(thm.DAMPED, (*PAIR, Regression), (Projection,), (Entropic, *LINKED), (has_one_rival, is_damped)),
     # ... regression and balls, ...
-    Row(thm.CAPPED_LOSS, (Regression,), (Projection, Optimal), (*FLAT, Entropic, *CURVED), (is_capped,)),
+    Row(thm.CAPPED_LOSS, (Regression,), (Projection, Optimal), (*FLAT, Entropic, *LINKED), (is_capped,)),
     Row(thm.PA_UNIT, (Uniclass,), (Projection,), (Center, Ball), (is_plain,)),
     Row(thm.SIMPLEX_PA, (Uniclass,), (Projection, Optimal), (SimplexCenter,), (is_plain,)),
     Row(thm.PA, (Uniclass,), (Projection, Optimal), (PNormCenter,), (is_plain,)),
@@ -279,8 +279,8 @@ TABLE: tuple[Row, ...] = (
     # Quasi-additive steps ([PD]) and dual ascent over a window.
     Row(thm.PERCEPTRON, PAIR, (Fixed,), (*FLAT, PNorm), (has_one_rival,)),
     Row(thm.FIXED, PAIR, (Fixed,), (Entropic, Balanced), (has_one_rival,)),
-    Row(thm.AGGRESSIVE, PAIR, (Aggressive,), (*FLAT, Entropic, *CURVED), (has_one_rival,)),
-    Row(thm.CAPPED, PAIR, (Ascent,), (*FLAT, Entropic, *CURVED), (has_one_rival, has_margin_of_task)),
+    Row(thm.AGGRESSIVE, PAIR, (Aggressive,), (*FLAT, Entropic, *LINKED), (has_one_rival,)),
+    Row(thm.CAPPED, PAIR, (Ascent,), (*FLAT, Entropic, *LINKED), (has_one_rival, has_margin_of_task)),
     Row(thm.CAPPED_LOSS, (Regression,), (TubeAscent,), (Euclidean,), (has_margin_of_task,)),
     # Gradients, least squares and variances.
     Row(thm.DESCENT, (Regression,), (Proportional,), (Euclidean,), (has_no_tube,)),

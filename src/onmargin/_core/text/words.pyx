@@ -98,7 +98,7 @@ cdef class Text:
         return 0
 
     cdef int split(self, PyObject* text) except -1 nogil:
-        """Find the words; for n-grams they are joined with blanks, so that n-grams are slices."""
+        """Find the words; for n-grams they are joined with spaces, so that n-grams are slices."""
         cdef Py_ssize_t n = PyUnicode_GET_LENGTH(text)
         cdef char* copied
         if n > self.longest_text:
