@@ -232,7 +232,7 @@ class Learner(Part, Generic[SomeGeometry]):
         rounds.set_asleep(self.task, self.geometry)
         n, width, columns = X.n_rows, self.geometry.n_scores, self.geometry.n_columns
 
-        def scored(rows: Rows, out: NDArray[np.float64] | None = None) -> NDArray[Any]:
+        def score_rows(rows: Rows, out: NDArray[np.float64] | None = None) -> NDArray[Any]:
             scores = np.empty((rows.n_rows, width)) if out is None else out
             sound = rounds.score(self.geometry, rows, scores, guarded=guarded)
             scores = scores[:, :columns]
@@ -243,7 +243,7 @@ class Learner(Part, Generic[SomeGeometry]):
         pace = -(-self.pace(X) // PLAIN)  # the scores of a piece stay in the cache
         most_threads = 8 * n // pace  # starting a thread takes a fraction of a millisecond
         if most_threads <= 1:
-            return scored(X)
+            return score_rows(X)
         n_threads = min(threads(n_jobs), most_threads)
         n_pieces = -(-n // pace)
         n_pieces += -n_pieces % n_threads  # all threads get the same number of pieces
@@ -255,9 +255,9 @@ class Learner(Part, Generic[SomeGeometry]):
             for start in starts:
                 rows, part = X.part(start, min(start + piece, n)), results[start : start + piece]
                 if decode is None:
-                    scored(rows, part)
+                    score_rows(rows, part)
                 else:
-                    part[...] = scored(rows)
+                    part[...] = score_rows(rows)
 
         if n_threads > 1:
             from concurrent.futures import ThreadPoolExecutor

@@ -446,13 +446,13 @@ def test_transform_needs_messages():
 
 
 @pytest.mark.parametrize("stage", STAGES.values(), ids=STAGES.keys())
-@pytest.mark.parametrize("part", ["_packed", "_thresholds"])
+@pytest.mark.parametrize("part", ["_pack_blocks", "_thresholds"])
 def test_failure_during_a_call_changes_nothing(monkeypatch, stage, part):
     work, calls = getattr(class_terms, part), []
 
     def interrupted(*arguments):
         calls.append(arguments)
-        if part == "_packed" or len(calls) > 3:
+        if part == "_pack_blocks" or len(calls) > 3:
             raise KeyboardInterrupt
         return work(*arguments)
 

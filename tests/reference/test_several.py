@@ -26,7 +26,7 @@ from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.tasks.task import Binary, Regression
 from onmargin.learner import Learner, as_rows
 from onmargin.models import ensemble, experts
-from onmargin.models.ensemble import joined, keep_best
+from onmargin.models.ensemble import join_pairs, keep_best
 from onmargin.reference import adahedge
 from tests.examples import examples
 from tests.streams import Stream, streams
@@ -300,7 +300,7 @@ def test_the_bound_holds_for_models_that_stay(first, then, keep):
 
 def five_columns():
     """Return five geometries of one column each, side by side."""
-    return joined([Euclidean(1, 1, np.float64) for _ in range(5)])
+    return join_pairs([Euclidean(1, 1, np.float64) for _ in range(5)])
 
 
 ALONE = {

@@ -16,7 +16,7 @@ from onmargin.estimators._estimator import MatrixLike, early_stopping, validatio
 from onmargin.estimators._fitted_attributes import Classes
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.learner import UnsoundRowError, Vector
-from onmargin.models.labels import Balance, balanced, balanced_so_far
+from onmargin.models.labels import Balance, weigh_by_counts, weigh_by_counts_so_far
 from onmargin.models.plan import FIRST_ROWS
 from onmargin.models.reliability import Reliability
 
@@ -70,7 +70,7 @@ class LinearClassifier(Classes, LinearEstimator):
     def _weigh(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
         """Return example weights times class weights, "balanced" ones by the given rule; also count the classes."""
         labels = self._model.labels
-        self._model.labels = labels.counted(codes if weight is None else codes[weight > 0])
+        self._model.labels = labels.with_examples(codes if weight is None else codes[weight > 0])
         if self.class_weight is None:
             return weight
         counted = np.ones(len(codes), bool) if weight is None else weight > 0
@@ -128,7 +128,7 @@ class LinearClassifier(Classes, LinearEstimator):
             self._model.set_task()
             self._start_from(coef_init, intercept_init)
             codes = self._model.labels.codes(y)
-            weight = self._weigh(codes, weight, balanced)
+            weight = self._weigh(codes, weight, weigh_by_counts)
             if weight is not None and not weight.any():
                 raise ValueError("class_weight and sample_weight leave nothing to learn: every example weighs 0")
             self._fit(
@@ -216,7 +216,7 @@ class LinearClassifier(Classes, LinearEstimator):
                     part, learner = slice(first_row, min(first_row + pace, stop)), self._model.learner
                     labels = self._model.labels
                     codes = labels.codes(y[part])
-                    weighted = self._weigh(codes, None if weight is None else weight[part], balanced_so_far)
+                    weighted = self._weigh(codes, None if weight is None else weight[part], weigh_by_counts_so_far)
                     piece, target = rows.part(part.start, part.stop), labels.targets(codes)
                     if guarded:
                         learner.learn_unchecked(piece, target)

@@ -171,13 +171,13 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
             self._phi = as_phi(self.phi) if first else copy(self._phi)  # its classes are set before all checks pass
             counted = False
 
-            def changing(undo: Callable[[], None]) -> None:
+            def begin_change(undo: Callable[[], None]) -> None:
                 nonlocal counted
                 transaction.commit()
                 transaction.undo_by(undo)
                 counted = True
 
-            parts, weight = self._read(X, sets, classes, sample_weight, changing)
+            parts, weight = self._read(X, sets, classes, sample_weight, begin_change)
             self.n_iter_ = 1
             learned = 0
             for matrix, ends, codes in parts:

@@ -19,7 +19,7 @@ from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.learner import as_rows
 from onmargin.models.described import described
 from onmargin.models.label_ranking import LabelRankerOptions
-from onmargin.models.label_sets import LabelSets, read_label_sets, read_labels, shown
+from onmargin.models.label_sets import LabelSets, quote, read_label_sets, read_labels
 from onmargin.models.plan import Plan
 
 
@@ -300,7 +300,7 @@ class LabelRanker(KernelSupports, Classes, LinearEstimator, LabelRankerOptions):
             self._model.use_plan(plan)
         if classes is not None:
             if isinstance(classes, str) or not isinstance(classes, Iterable):
-                raise ValueError(f"classes must be a list or one-dimensional array of labels; got {shown(classes)}")
+                raise ValueError(f"classes must be a list or one-dimensional array of labels; got {quote(classes)}")
             given = read_labels(list(classes), lambda k: "classes")
             self._check_labels(given, None)
             self._model.add_labels(given.tolist())
@@ -314,17 +314,17 @@ class LabelRanker(KernelSupports, Classes, LinearEstimator, LabelRankerOptions):
             fix = f"give a matrix of {n} columns" if numbered and n else "give a list of label sets"
             raise ValueError(
                 f"Y is an indicator matrix of {width} columns, but the {n} labels learned so far are "
-                f"{shown(self.classes_.tolist())}: {fix}, or start over with fit"
+                f"{quote(self.classes_.tolist())}: {fix}, or start over with fit"
             )
         if len(labels) and n and (labels.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):
             raise ValueError(
-                f"labels must be all strings or all integers: {shown(labels[0])} is new, and "
-                f"{shown(self.classes_[0])} was learned already. Convert them with str or int."
+                f"labels must be all strings or all integers: {quote(labels[0])} is new, and "
+                f"{quote(self.classes_[0])} was learned already. Convert them with str or int."
             )
         new = LabelSets(labels, np.array([0, len(labels)])).unknown(self.classes_)
         if self._indicator and new.any():
             raise ValueError(
-                f"the label {shown(labels[new][0])} is not one of 0 to {n - 1}, the columns of the indicator matrix "
+                f"the label {quote(labels[new][0])} is not one of 0 to {n - 1}, the columns of the indicator matrix "
                 "that this model started with. To allow new labels, start with label sets."
             )
 

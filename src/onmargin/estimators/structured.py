@@ -275,7 +275,7 @@ class StructuredPredictor(Estimator, StructureOptions):
     @property
     def weights_(self) -> Any:
         """The weights in the form that the model's `argmax` receives; averaged if `average` is on."""
-        return self._features.predicting(self._check_fitted().geometry)
+        return self._features.weights_that_predict(self._check_fitted().geometry)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -298,7 +298,7 @@ class ClassTermFeatures(Transactional):
                 rows = np.cumsum(known) - 1  # row of each known class
                 own[first:last] = rows[codes[first:last]]
                 counted.add(words, codes[first:last])
-        Phi, ends = _packed(blocks, terms), np.cumsum([0, *map(len, blocks)], dtype=np.intp)
+        Phi, ends = _pack_blocks(blocks, terms), np.cumsum([0, *map(len, blocks)], dtype=np.intp)
         if live.any():
             self._table[touched, :n_classes] = counted.held
             word_counts = self._word_counts.copy()
@@ -424,7 +424,7 @@ def _thresholds(n_messages: Any) -> NDArray[np.int64]:
     return np.array([np.maximum(-(-n_messages // 5), 1), -(-n_messages // 50)])
 
 
-def _packed(blocks: list[NDArray[Any]], terms: sparse.csr_matrix) -> sparse.csr_matrix:
+def _pack_blocks(blocks: list[NDArray[Any]], terms: sparse.csr_matrix) -> sparse.csr_matrix:
     """Combine the blocks of all messages, each over the words of its message, into one matrix over all words."""
     ends = np.cumsum([0, *map(np.count_nonzero, blocks)])
     data, indices = np.empty(ends[-1]), np.empty(ends[-1], terms.indices.dtype)

@@ -100,7 +100,7 @@ def curve(table: Table, learner: str, along: str, **where: object) -> dict[float
     return dict(zip(rows[along], rows["imperfect"], strict=True))
 
 
-def told(name: str, values: dict[float, float]) -> str:
+def tell(name: str, values: dict[float, float]) -> str:
     """Describe the values of a curve in words."""
     return f"{name} {' '.join(f'{value:.0f}' for value in values.values())}"
 
@@ -112,7 +112,7 @@ def with_size(learners: list[str], worse: bool, table: Table) -> Finding:
     holds = all(
         _monotone(list(values.values()) if worse else list(values.values())[::-1]) for values in curves.values()
     )
-    return reproduced(holds, f"imperfect trials in blocks of {sizes}: {'; '.join(told(*c) for c in curves.items())}")
+    return reproduced(holds, f"imperfect trials in blocks of {sizes}: {'; '.join(tell(*c) for c in curves.items())}")
 
 
 def _monotone(values: list[float]) -> bool:
@@ -140,7 +140,7 @@ def worse_then_better(table: Table) -> Finding:
     }
     holds = all(min(c) < max(c, key=lambda relevant: c[relevant]) < max(c) for c in curves.values())
     listed = " ".join(map(str, table.distinct("relevant")))
-    return reproduced(holds, f"imperfect trials with {listed} relevant: {'; '.join(told(*c) for c in curves.items())}")
+    return reproduced(holds, f"imperfect trials with {listed} relevant: {'; '.join(tell(*c) for c in curves.items())}")
 
 
 def linear_in_noise(table: Table) -> Finding:
@@ -150,7 +150,7 @@ def linear_in_noise(table: Table) -> Finding:
         values = curve(table, name, "contaminated", size=size)
         fit = correlation(list(values), list(values.values())) ** 2
         holds &= fit > 0.95 and values[max(values)] > values[min(values)]
-        numbers.append(f"{told(name, values)} (r² {fit:.2f}) in blocks of {size}")
+        numbers.append(f"{tell(name, values)} (r² {fit:.2f}) in blocks of {size}")
     return reproduced(bool(holds), "; ".join(numbers))
 
 
@@ -162,7 +162,7 @@ def increments_grow(table: Table) -> Finding:
         steps = [after - before for before, after in pairwise(values.values())]
         holds &= all(later > sooner for sooner, later in pairwise(steps))
         added = " ".join(f"{step:.0f}" for step in steps)
-        numbers.append(f"{told('MaxPA.A', values)} in blocks of {size}: steps of {added}")
+        numbers.append(f"{tell('MaxPA.A', values)} in blocks of {size}: steps of {added}")
     return reproduced(holds, "; ".join(numbers))
 
 
@@ -172,7 +172,7 @@ def beats_max(table: Table) -> Finding:
     for kind in "AM":
         even, largest = (curve(table, f"{name}.{kind}", "size") for name in ("SimProj", "MaxPA"))
         holds &= all(even[size] < largest[size] for size in even if size > 1)
-        numbers.append(f"{told(f'SimProj.{kind}', even)}, {told(f'MaxPA.{kind}', largest)}")
+        numbers.append(f"{tell(f'SimProj.{kind}', even)}, {tell(f'MaxPA.{kind}', largest)}")
     return reproduced(holds, f"in blocks of {' '.join(map(str, table.distinct('size')))}: {'; '.join(numbers)}")
 
 
@@ -184,7 +184,7 @@ def beats_max_in_large_blocks(table: Table) -> Finding:
     }
     even, largest = ([curves[f"{name}.{kind}"] for kind in "AM"] for name in ("SimProj", "MaxPA"))
     holds = all(max(c[noise] for c in even) < min(c[noise] for c in largest) for noise in even[0])
-    return reproduced(holds, f"in blocks of {large['size']}: {'; '.join(told(*c) for c in curves.items())}")
+    return reproduced(holds, f"in blocks of {large['size']}: {'; '.join(tell(*c) for c in curves.items())}")
 
 
 def best_in_small_blocks(table: Table) -> Finding:
@@ -205,7 +205,7 @@ def simopt_worse(table: Table) -> Finding:
         optimal, even = (curve(table, name, "contaminated", size=size) for name in ("SimOpt.A", "SimProj.A"))
         noisy = [noise for noise in even if noise > 0]
         holds &= sum(optimal[noise] for noise in noisy) > sum(even[noise] for noise in noisy)
-        pairs.append(f"{told('SimOpt.A', optimal)}, {told('SimProj.A', even)} in blocks of {size}")
+        pairs.append(f"{tell('SimOpt.A', optimal)}, {tell('SimProj.A', even)} in blocks of {size}")
     return reproduced(holds, "; ".join(pairs))
 
 

@@ -36,7 +36,7 @@ def usps(folder: Path) -> Digits:
     """Read USPS: 7,291 digits of 16 x 16 pixels, from the arrays X_train and y_train."""
     path = folder / USPS[0]
     with _expect(path, "the arrays X_train and y_train"), np.load(path) as arrays:
-        return standardized(arrays["X_train"]), arrays["y_train"].astype(np.intp)
+        return standardize(arrays["X_train"]), arrays["y_train"].astype(np.intp)
 
 
 def mnist(folder: Path) -> Digits:
@@ -46,10 +46,10 @@ def mnist(folder: Path) -> Digits:
         X, y = images[16:].reshape(-1, 784), labels[8:].astype(np.intp)
         if len(X) != len(y):
             raise ValueError(f"{len(X)} images and {len(y)} labels")
-    return standardized(X), y
+    return standardize(X), y
 
 
-def standardized(X: NDArray[Any]) -> NDArray[np.float32]:
+def standardize(X: NDArray[Any]) -> NDArray[np.float32]:
     """Shift and scale rows to mean 0 and average squared norm 1, as in the experiment of [JMLR]."""
     rows = X.astype(np.float32)
     rows -= rows.mean(axis=0, dtype=np.float64).astype(np.float32)

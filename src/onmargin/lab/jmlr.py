@@ -100,7 +100,7 @@ def alike_without_noise(table: Table) -> Finding:
     least = min(table["noise"])
     errors = {rule: table.one("error", noise=least, learner=rule) for rule in RULES}
     spread = max(errors.values()) - min(errors.values())
-    return reproduced(spread <= ALIKE, f"errors without noise: {_listed(errors)}; alike means within {ALIKE}")
+    return reproduced(spread <= ALIKE, f"errors without noise: {_list_numbers(errors)}; alike means within {ALIKE}")
 
 
 def worse_under_noise(table: Table) -> Finding:
@@ -115,7 +115,7 @@ def worse_under_noise(table: Table) -> Finding:
     )
     best = table.one("error", noise=most, learner=BEST)
     return reproduced(
-        holds, f"errors at noise {most}: {_listed(errors)}, best fixed {best:.4f}; losses {_listed(losses)}"
+        holds, f"errors at noise {most}: {_list_numbers(errors)}, best fixed {best:.4f}; losses {_list_numbers(losses)}"
     )
 
 
@@ -170,7 +170,7 @@ def slow_but_better(rule: str, table: Table) -> Finding:
     )
 
 
-def _listed(numbers: dict[str, float]) -> str:
+def _list_numbers(numbers: dict[str, float]) -> str:
     return ", ".join(f"{name} {number:.4f}" for name, number in numbers.items())
 
 

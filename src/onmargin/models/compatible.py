@@ -21,7 +21,7 @@ class Choice(NamedTuple):
     need: str = ""
 
 
-def given(option: str) -> Choice:
+def is_given(option: str) -> Choice:
     return Choice(option, option, lambda value: value is not None)
 
 
@@ -126,24 +126,24 @@ TABLE = (
         "the closed form exists only for pairs of a relevant and an irrelevant label",
     ),
     Requirement(equal("radius", "learn"), (A_MAX_RADIUS,), "a learned radius grows up to a bound"),
-    Requirement(given("max_radius"), (equal("radius", "learn"),), "only a learned radius has a bound"),
+    Requirement(is_given("max_radius"), (equal("radius", "learn"),), "only a learned radius has a bound"),
     Requirement(
-        given("cost"),
+        is_given("cost"),
         (equal("strategy", "joint"), absent("target_loss")),
         "costs are defined for pairs of classes with one prototype each",
     ),
     Requirement(
-        given("margin"),
+        is_given("margin"),
         (other_than("update", "mira"), absent("cost")),
         "the margin is 1 / C for MIRA, and the square root of the cost with costs",
     ),
     Requirement(
-        given("class_margin"),
+        is_given("class_margin"),
         (other_than("update", *WITHOUT_MARGIN), absent("cost")),
         "the margin is fixed by the update or by the cost",
     ),
     Requirement(
-        given("target_loss"),
+        is_given("target_loss"),
         (equal("strategy", "joint"), off("early_stopping"), off("average")),
         "batch conversion takes plain PA steps on one loss per example",
     ),
@@ -187,7 +187,7 @@ TABLE = (
         "weights in these geometries have no separate intercept: append a constant feature",
     ),
     Requirement(
-        given("budget"),
+        is_given("budget"),
         (A_KERNEL, off("average")),
         "a budget limits the support vectors of a kernel, whose coefficients change",
     ),
@@ -210,7 +210,7 @@ TABLE = (
         on("fit_intercept"), (equal("geometry", "euclidean"),), "weights on the simplex have no intercept", TRIALS
     ),
     Requirement(
-        given("cost"),
+        is_given("cost"),
         (equal("update", "max"), equal("geometry", "euclidean"), absent("margin")),
         "the margin is the square root of the cost, for one wrong class at a time",
         TRIALS,
@@ -220,7 +220,7 @@ TABLE = (
         (equal("cost", "squared_hamming"),),
         "the labeling of largest loss is found by dynamic programming if the margin is a sum over the tokens",
         SEQUENCES,
-        along=given("label_cost"),
+        along=is_given("label_cost"),
     ),
     Requirement(
         equal("update", "perceptron"), (equal("loss", "hinge"),), "the step of the Perceptron is always 1", SEQUENCES
@@ -259,7 +259,7 @@ class Conflict(NamedTuple):
         return f"{choice} needs {', '.join(needs)}"
 
 
-def broken(options: Any, values: Mapping[str, Any]) -> list[Conflict]:
+def find_conflicts(options: Any, values: Mapping[str, Any]) -> list[Conflict]:
     """Return the requirements that options do not meet, of which `values` are not at their defaults."""
     found = []
     of = getattr(options, "round_of", ROWS)

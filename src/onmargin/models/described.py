@@ -33,7 +33,7 @@ def described(kind: T) -> T:
     place = _LATER_SECTION.search(doc)
     where = len(doc) if place is None else place.start()
     sections = {"Parameters": {name: options[name] for name in names}, "Attributes": _entries(kind, "Attributes")}
-    texts = [_written(title, entries) for title, entries in sections.items() if entries]
+    texts = [_write_section(title, entries) for title, entries in sections.items() if entries]
     kind.__doc__ = "\n\n".join([doc[:where].rstrip(), *texts, doc[where:]]).rstrip() + "\n    "
     return kind
 
@@ -53,5 +53,5 @@ def _entries(kind: type[Any], title: str) -> dict[str, str]:
     return found
 
 
-def _written(title: str, entries: Mapping[str, str]) -> str:
+def _write_section(title: str, entries: Mapping[str, str]) -> str:
     return "\n".join([f"    {title}", f"    {'-' * len(title)}", *entries.values()])

@@ -86,7 +86,7 @@ class DualAscentOptions:
 
     def plan(self) -> Plan:
         """Return the learning plan of these options."""
-        step = Ascent(float(self.C), quasi_additive.asked(self), self.window, self.sweeps)
+        step = Ascent(float(self.C), quasi_additive.margin_of(self), self.window, self.sweeps)
         plan = quasi_additive.in_geometry(self, step, learner=_window_learner)
         fixed = dict(plan.fixed) | {name: getattr(self, name) for name in ("kernel", "gamma", "degree", "coef0")}
         if self.kernel is None:
@@ -265,7 +265,7 @@ class Sight:
         )
 
 
-def selected(X: Rows, y: Vector, weight: Vector | None, order: Offsets | None, n_columns: int) -> KeptExamples:
+def select_examples(X: Rows, y: Vector, weight: Vector | None, order: Offsets | None, n_columns: int) -> KeptExamples:
     """Return the examples to learn, without variables; their keys are their places in X."""
     matrix, weight = matrix_of(X), np.ones(len(y)) if weight is None else weight
     chosen = np.flatnonzero(weight > 0) if order is None else order[weight[order] > 0]
@@ -347,7 +347,7 @@ class WindowLearner(Learner[Any]):
             super().learn(X, y, weight, order, interruptible=interruptible)
             return
         step: Any = self.step
-        new = selected(X, y, weight, order, self.geometry.n_columns)
+        new = select_examples(X, y, weight, order, self.geometry.n_columns)
         new = replace(new, keys=np.zeros_like(new.keys))  # depends on how calls were cut; only kernels use it
         sight = Sight.over(self.kept, new, step.window)
         _, target, weight, alpha, scores, _ = sight.examples

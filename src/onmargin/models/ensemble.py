@@ -36,7 +36,7 @@ def grid(C: Any) -> tuple[float, ...]:
     return tuple(map(float, C)) if isinstance(C, Sequence | np.ndarray) else ()
 
 
-def averaging(average: bool | int | str) -> int:
+def first_averaged(average: bool | int | str) -> int:
     """Return the first averaged round; 0 without averaging."""
     return 1 if isinstance(average, str) else int(average)
 
@@ -51,7 +51,7 @@ def with_average(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
     return WithAverage(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
 
 
-def joined(geometries: Sequence[Geometry]) -> Geometry:
+def join_pairs(geometries: Sequence[Geometry]) -> Geometry:
     """Return one geometry of several, as a balanced tree of pairs."""
     made = list(geometries)
     while len(made) > 1:
@@ -71,7 +71,7 @@ def side_by_side(
     if n_columns == 1:
         found = pack_columns([make(kind, 1) for kind in kinds])
         if len(found) < len(kinds):
-            return joined(found)
+            return join_pairs(found)
     most = MAX_COLUMNS if n_columns == 1 and sparse else 1
     made = []
     for kind, alike in groupby(kinds):
@@ -79,7 +79,7 @@ def side_by_side(
         while left > 0:
             made.append(make(kind, n_columns * min(most, left)))
             left -= most
-    return joined(made)
+    return join_pairs(made)
 
 
 def pack_columns(columns: Sequence[Geometry]) -> list[Geometry]:
@@ -284,7 +284,7 @@ def _weights(task: ExpertVote, kept: list[int]) -> NDArray[np.float64]:
 def _join_packed(geometries: list[Geometry], width: int) -> Geometry:
     if len(geometries) == 1:
         return geometries[0]
-    return joined(pack_columns(geometries) if width == 1 else geometries)
+    return join_pairs(pack_columns(geometries) if width == 1 else geometries)
 
 
 def _choose_geometries(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:

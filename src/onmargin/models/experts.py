@@ -26,7 +26,7 @@ from onmargin._core.geometries.standardized import Standardized, StandardizedEnt
 from onmargin._core.several.steps import Projections, Steps
 from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Residual, Step
 from onmargin._core.tasks.task import Binary, Indicators, OneVsRest, Softmax, Task
-from onmargin.models.ensemble import Kind, combination, joined, pack_columns, side_by_side, with_average
+from onmargin.models.ensemble import Kind, combination, join_pairs, pack_columns, side_by_side, with_average
 
 # Number of random Fourier features of an expert.
 WAVES = 200
@@ -499,7 +499,7 @@ def _on_standardized(units: list[tuple[Kind, bool]], *sizes: Any, **settings: An
     made: list[Geometry] = []
     for by_distance, some in groupby(units, itemgetter(1)):
         made.append(StandardizedEntries(_together(some, *sizes, **settings), centered=not by_distance))
-    return joined(made)
+    return join_pairs(made)
 
 
 def _together(units: Iterable[tuple[Kind, bool]], *sizes: Any, **settings: Any) -> Geometry:
@@ -508,7 +508,7 @@ def _together(units: Iterable[tuple[Kind, bool]], *sizes: Any, **settings: Any) 
     for kind, _ in units:
         one = kind(*sizes, **settings)
         made.append(one if one.dtype == sizes[-1] else AsDouble(one))
-    return joined(pack_columns(made))
+    return join_pairs(pack_columns(made))
 
 
 def steps_of(experts: Sequence[Expert]) -> Step:

@@ -49,11 +49,11 @@ class Features(Protocol):
         """Run one round whose row is `right` minus `wrong`."""
         ...
 
-    def learning(self, geometry: Euclidean) -> Any:
+    def weights_that_learn(self, geometry: Euclidean) -> Any:
         """Return the current weights, as the model reads them."""
         ...
 
-    def predicting(self, geometry: Euclidean) -> Any:
+    def weights_that_predict(self, geometry: Euclidean) -> Any:
         """Return the weights that predict: the averaged ones, if any."""
         ...
 
@@ -144,12 +144,12 @@ class Indexed(Part):
             )
         return _row(indices, values, self.size)
 
-    def learning(self, geometry: Euclidean) -> Vector:
+    def weights_that_learn(self, geometry: Euclidean) -> Vector:
         if self._shown is None or self._shown[0] is not geometry:
             self._shown = geometry, _read_only(geometry.weights[0])
         return self._shown[1]
 
-    def predicting(self, geometry: Euclidean) -> Vector:
+    def weights_that_predict(self, geometry: Euclidean) -> Vector:
         return _read_only(geometry.mean()[0][0])
 
     def restore(self, size: int, geometry: Euclidean) -> None:
@@ -227,10 +227,10 @@ class Named(Part):
         learner.learn(_row(indices, values, learner.geometry.n_features), target, weight, targets=_TARGETS)
         dict.update(self.weights, zip(row, learner.geometry.weights[0, indices].tolist(), strict=True))
 
-    def learning(self, geometry: Euclidean) -> "NamedWeights":
+    def weights_that_learn(self, geometry: Euclidean) -> "NamedWeights":
         return self.weights
 
-    def predicting(self, geometry: Euclidean) -> "NamedWeights":
+    def weights_that_predict(self, geometry: Euclidean) -> "NamedWeights":
         weights = geometry.mean()[0]
         return self.weights if weights is geometry.weights else self._by_name(weights)
 

@@ -19,7 +19,7 @@ from onmargin._core.steps.window import KernelWindow
 from onmargin._core.tasks.task import Task
 from onmargin._core.turns import TakingTurns
 from onmargin.learner import STRETCH, Decode, Learner, Offsets, Vector, matrix_of, room_for
-from onmargin.models.dual_ascent import Sight, check_kept, of_one_class, selected, sweep_window
+from onmargin.models.dual_ascent import Sight, check_kept, of_one_class, select_examples, sweep_window
 from onmargin.models.kernels import Kernel, Matrix, Supports
 
 __all__ = ["KernelLearner", "KernelWindowLearner"]
@@ -378,7 +378,7 @@ class KernelWindowLearner(KernelLearner):
             super().learn(X, y, weight, order, interruptible=interruptible)
             return
         step: Any = self.step
-        new = selected(X, y, weight, order, self.geometry.n_columns)
+        new = select_examples(X, y, weight, order, self.geometry.n_columns)
         sight = Sight.over(self.kept, replace(new, keys=self.first + X.first + new.keys), step.window)
         _, target, weight, alpha, scores, keys = sight.examples
         settings = step.settings(sight.window)

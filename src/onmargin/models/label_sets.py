@@ -104,7 +104,7 @@ def read_label_sets(Y: Any, n_samples: int) -> LabelSets:
     if sparse.issparse(Y) or (isinstance(Y, np.ndarray) and (Y.ndim != 1 or Y.dtype.kind != "O")):
         sets = read_indicator(Y)
     elif isinstance(Y, str | bytes | Mapping) or not hasattr(Y, "__len__") or not hasattr(Y, "__iter__"):
-        raise ValueError(f"{ACCEPTED}; got {shown(Y)}")
+        raise ValueError(f"{ACCEPTED}; got {quote(Y)}")
     else:
         sets = _read_sets(list(Y))
     if len(sets) != n_samples:
@@ -164,7 +164,7 @@ def _read_sets(Y: Sequence[Any]) -> LabelSets:
     for i, labels in enumerate(Y):
         if isinstance(labels, str | bytes):
             raise ValueError(
-                f"Y[{i}] is the string {shown(labels)}, not a set of labels: write {{{labels!r}}} for one label"
+                f"Y[{i}] is the string {quote(labels)}, not a set of labels: write {{{labels!r}}} for one label"
             )
         if (
             isinstance(labels, Mapping)
@@ -173,7 +173,7 @@ def _read_sets(Y: Sequence[Any]) -> LabelSets:
             or getattr(labels, "ndim", 1) != 1
         ):
             raise ValueError(
-                f"Y[{i}] is {shown(labels)}, not a set of labels: write a set, list or tuple, such as {{0, 2}} or []"
+                f"Y[{i}] is {quote(labels)}, not a set of labels: write a set, list or tuple, such as {{0, 2}} or []"
             )
     offsets = _offsets(np.fromiter(map(len, Y), dtype=np.intp, count=len(Y)))
 
@@ -200,12 +200,12 @@ def read_labels(labels: Sequence[Any], place: Callable[[int], str]) -> NDArray[A
     kinds = {kind: _kind(kind) for kind in set(map(type, labels))}
     if None in kinds.values():
         k = next(k for k, label in enumerate(labels) if kinds[type(label)] is None)
-        raise ValueError(f"{place(k)} has the label {shown(labels[k])}; labels must be strings or integers")
+        raise ValueError(f"{place(k)} has the label {quote(labels[k])}; labels must be strings or integers")
     if len(set(kinds.values())) > 1:
         k = next(k for k, label in enumerate(labels) if kinds[type(label)] is not kinds[type(labels[0])])
         raise ValueError(
-            f"labels must be all strings or all integers: {place(0)} has {shown(labels[0])}, and {place(k)} "
-            f"{shown(labels[k])}. Convert them with str."
+            f"labels must be all strings or all integers: {place(0)} has {quote(labels[0])}, and {place(k)} "
+            f"{quote(labels[k])}. Convert them with str."
         )
     try:
         return np.array(labels, dtype=next(iter(kinds.values()), np.int64))
@@ -224,7 +224,7 @@ def _offsets(counts: NDArray[Any]) -> Offsets:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
 
 
-def shown(value: Any) -> str:
+def quote(value: Any) -> str:
     """Return a value as shown in errors."""
     words = repr(plain(value))
     return words if len(words) <= 60 else f"{words[:57]}..."

@@ -95,7 +95,7 @@ class Labels(Part):
         counts[places] = self.counts
         return type(self)(known, counts, self.signed, self.waits), places
 
-    def counted(self, codes: NDArray[np.intp]) -> "Labels":
+    def with_examples(self, codes: NDArray[np.intp]) -> "Labels":
         """Return the same labels with so many examples more."""
         if len(self.known) == 2:  # a sum is ten times as fast as counting
             ones = codes.sum()
@@ -241,14 +241,14 @@ def class_factors(class_weight: Mapping[Any, float], classes: Sequence[Any]) -> 
     return [float(class_weight.get(label, 1.0)) for label in classes]
 
 
-def balanced(codes: NDArray[np.intp], live: NDArray[np.bool_], before: Vector, n_classes: int) -> Vector:
+def weigh_by_counts(codes: NDArray[np.intp], live: NDArray[np.bool_], before: Vector, n_classes: int) -> Vector:
     """Return the factors from the counts of these examples only."""
     counts = np.bincount(codes[live], minlength=len(before))
     factors: Vector = live.sum() / (n_classes * np.maximum(counts, 1))
     return factors[codes]
 
 
-def balanced_so_far(codes: NDArray[np.intp], live: NDArray[np.bool_], before: Vector, n_classes: int) -> Vector:
+def weigh_by_counts_so_far(codes: NDArray[np.intp], live: NDArray[np.bool_], before: Vector, n_classes: int) -> Vector:
     """Return the factors from the counts up to and including each example."""
     learned = np.flatnonzero(live)
     by_class = learned[np.argsort(codes[learned], kind="stable")]

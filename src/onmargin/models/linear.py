@@ -6,7 +6,7 @@ from typing import Any
 from onmargin._core.geometries.diagonal import Adaptive, Diagonal, Normalized
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin.models.columns import intercept_value
-from onmargin.models.ensemble import Kind, averaging, grid
+from onmargin.models.ensemble import Kind, first_averaged, grid
 from onmargin.models.experts import Ensemble, Expert, Experts, Weights, same_task
 from onmargin.models.plan import Shape
 from onmargin.models.updates import projection
@@ -20,7 +20,7 @@ GEOMETRIES: dict[str, type[Geometry]] = {"euclidean": Euclidean, **METRICS}
 def weights(options: Any, kind: Kind) -> Callable[[Shape, Kind | None, int], Geometry]:
     """Return what makes weights of `kind`, or another, with an intercept and averages as the options say."""
     bias = intercept_value(fit=options.fit_intercept, scaling=options.intercept_scaling)
-    average = averaging(options.average) if hasattr(options, "average") else 0
+    average = first_averaged(options.average) if hasattr(options, "average") else 0
 
     def make(shape: Shape, other: Kind | None, n_columns: int) -> Geometry:
         return (other or kind)(

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from onmargin.errors import ParameterError
-from onmargin.models.compatible import broken
+from onmargin.models.compatible import find_conflicts
 from onmargin.models.rules import CLASS_FACTORS, FLAG, NONE, Number, Rule, Word, refuse_values
 
 # Types of values that cannot change in place.
@@ -25,7 +25,7 @@ def option(default: Any, *accepted: Rule, text: str = "") -> Any:
     return field(default=default, metadata={"accepted": accepted, "text": text})
 
 
-def required(*accepted: Rule) -> Any:
+def needs(*accepted: Rule) -> Any:
     """Declare an option that has no default."""
     return field(metadata={"accepted": accepted})
 
@@ -117,7 +117,7 @@ def declared(kind: Any) -> dict[str, tuple[Any, tuple[Rule, ...]]]:
     return {one.name: (one.default, one.metadata.get("accepted", ())) for one in fields(kind)}
 
 
-def changed(options: Any) -> dict[str, Any]:
+def list_changed(options: Any) -> dict[str, Any]:
     """Return the options that are not at their defaults, by name."""
     given = vars(options)
     known = declared(type(options))  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ def changed(options: Any) -> dict[str, Any]:
 
 def check_options(options: Any) -> None:
     """Raise one ParameterError that names every value that is not accepted; if all are, every conflict between them."""
-    values = changed(options)
+    values = list_changed(options)
     if not values:  # defaults are valid and compatible
         return
     known = declared(type(options))  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ def check_options(options: Any) -> None:
         if (accepted := known[name][1]) and not any(rule.accepts(value) for rule in accepted)
     }
     refuse_values(options, wrong)
-    conflicts = broken(options, values)
+    conflicts = find_conflicts(options, values)
     if conflicts:
         concerned = dict.fromkeys(name for conflict in conflicts for name in conflict.names)
         raise ParameterError("; ".join(map(str, conflicts)), concerned)

@@ -12,7 +12,7 @@ from onmargin._core.tasks.trial import Ordinal
 from onmargin.errors import ParameterError
 from onmargin.models import options as shared
 from onmargin.models.compatible import TRIALS
-from onmargin.models.ensemble import Kind, averaging
+from onmargin.models.ensemble import Kind, first_averaged
 from onmargin.models.options import option, optional
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import DistinctLabels, Number, Word
@@ -49,7 +49,7 @@ class OrdinalRegressorOptions:
 
     def plan(self) -> Plan:
         """Return how these options learn; there is a threshold between any two ranks."""
-        average = averaging(self.average)
+        average = first_averaged(self.average)
 
         def thresholds(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
             # A threshold is a coordinate of value -1.

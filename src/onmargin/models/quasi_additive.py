@@ -157,7 +157,7 @@ NEGATIVE = (
 )
 
 
-def asked(options: Any) -> float:
+def margin_of(options: Any) -> float:
     """Return the margin: far below 1 on the simplex, where scores are at most the largest number of a row."""
     return (0.1 if options.geometry == "entropic" else 1.0) if options.margin is None else float(options.margin)
 
@@ -171,7 +171,7 @@ def in_geometry(options: Any, step: Step, **rest: Any) -> Plan:
     return of_classes(
         options,
         step,
-        margin=asked(options),
+        margin=margin_of(options),
         simplex=options.geometry == "entropic",
         weights=link(options.geometry, bias=bias(options), p=options.p, balanced=options.balanced),
         fixed={name: getattr(options, name) for name in ("geometry", "p", "balanced")},

@@ -15,9 +15,9 @@ from onmargin._core.tasks.task import Structured
 from onmargin.learner import Learner, Vector
 from onmargin.models import compatible
 from onmargin.models import options as shared
-from onmargin.models.ensemble import Kind, averaging
+from onmargin.models.ensemble import Kind, first_averaged
 from onmargin.models.joint_features import Features
-from onmargin.models.options import option, required
+from onmargin.models.options import needs, option
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import Number, Word
 from onmargin.models.structure_checks import Inspector, StructureModel, cost_of
@@ -59,7 +59,7 @@ class StructureOptions:
         change, or a right structure with a cost above 0. Set it to 0 for an approximate search.
     """
 
-    model: StructureModel = required()
+    model: StructureModel = needs()
     C: float = option(1.0, Number(0, above=True))
     loss: str = option("hinge", Word("hinge", "squared_hinge"))
     update: str = option("prediction", Word("prediction", "max_loss"))
@@ -70,7 +70,7 @@ class StructureOptions:
 
     def plan(self) -> Plan:
         """Return the learning plan of these options."""
-        average = averaging(self.average)
+        average = first_averaged(self.average)
 
         def weights(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
             return Euclidean(shape.n_features, n_columns, shape.dtype, sparse=shape.sparse, average=average)
@@ -103,7 +103,7 @@ def run_round(
     """Predict, find the rival and learn. Everything that may raise comes before the update of the weights."""
     model: Any = options.model
     x, y = example
-    weights = features.learning(learner.geometry)
+    weights = features.weights_that_learn(learner.geometry)
     inspector = Inspector(model, features, weights, x, y) if learner.rounds < options.check_rounds else None
     rival = predicted = model.argmax(weights, x)
     if inspector:

@@ -20,7 +20,7 @@ from onmargin.models import compatible
 from onmargin.models import options as shared
 from onmargin.models.columns import intercept_value
 from onmargin.models.costs import check_cost, classes_of_cost
-from onmargin.models.ensemble import Kind, averaging
+from onmargin.models.ensemble import Kind, first_averaged
 from onmargin.models.links import why_sized
 from onmargin.models.options import option, optional
 from onmargin.models.phi import Foresee
@@ -219,7 +219,7 @@ def _one_vector(options: Any, bias: float) -> dict[str, Any]:
             ),
             "fixed": fixed,
         }
-    average = averaging(options.average)
+    average = first_averaged(options.average)
 
     def weights(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
         return Blocks(shape.n_features, n_columns, shape.dtype, sparse=shape.sparse, bias=bias, average=average)

@@ -9,7 +9,7 @@ from typing import Any
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.steps.step import Optimal, Step
 from onmargin.learner import Learner
-from onmargin.models.ensemble import Kind, averaging
+from onmargin.models.ensemble import Kind, first_averaged
 from onmargin.models.linear import GEOMETRIES, METRICS, alternatives, swept, weights
 from onmargin.models.links import link
 from onmargin.models.options import option, optional
@@ -146,7 +146,7 @@ def by_size(options: Any) -> str:
 def _expansion(options: Any) -> Callable[[Shape, Kind | None, int], Geometry]:
     from onmargin.models.expansion import expansion
 
-    return expansion(options, averaging(options.average))
+    return expansion(options, first_averaged(options.average))
 
 
 def kernel_learner(options: Any) -> Callable[[Any, Step, Geometry], Learner[Any]]:

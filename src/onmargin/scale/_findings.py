@@ -36,7 +36,7 @@ class Findings:
         wanted: set[int] = set()
         if not self.begun:
             lively = set(live.tolist())
-            wanted.update(islice((i for i in _filled(batch.X) if i in lively), 1))
+            wanted.update(islice((i for i in _find_filled(batch.X) if i in lively), 1))
             self.begun = bool(wanted)
         for i, some in [] if labels is None else _newcomers(labels, live, self.labels):
             self.labels.update((label, place) for label in some if label not in self.labels)
@@ -71,7 +71,7 @@ def _one(X: Any, i: int) -> Any:
     return X.part(i, i + 1) if isinstance(X, SparseRows) else X[i : i + 1]
 
 
-def _filled(X: Any) -> Iterable[int]:
+def _find_filled(X: Any) -> Iterable[int]:
     """Return the indices of the examples that have a feature."""
     if hasattr(X, "indptr"):
         return np.flatnonzero(np.diff(X.indptr) > 0).tolist()

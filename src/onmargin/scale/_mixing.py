@@ -166,7 +166,7 @@ class Learned:
         )
 
     @staticmethod
-    def nothing(model: Any) -> "Learned":
+    def untrained(model: Any) -> "Learned":
         """Return the untrained state of a model with the same features, labels and size of the intercept."""
         known = Learned.of(model)
         votes = {name: np.zeros_like(value) for name, value in known.votes.items() if name not in _NOT_SUMS}

@@ -8,7 +8,7 @@ from onmargin.scale.engine import Engine, LocalEngine
 
 
 @contextmanager
-def opened(engine: str | Engine, workers: int | None, address: str | None) -> Iterator[Engine]:
+def open_engine(engine: str | Engine, workers: int | None, address: str | None) -> Iterator[Engine]:
     """Yield an engine. One created by name is closed afterwards; one passed as an object stays open."""
     if not isinstance(engine, str):
         if not callable(getattr(engine, "map", None)):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from onmargin.io.model_file import from_bytes, to_bytes
 from onmargin.io.sharding import Batch, Shard, Shards
-from onmargin.scale._opened import opened
+from onmargin.scale._opened import open_engine
 from onmargin.scale.engine import Engine, LocalEngine
 from onmargin.scale.training import Report, fit
 
@@ -105,7 +105,7 @@ def compare(
     if len(each) != len(models):
         raise ValueError(f"shards must be one Shards, or one for each of {len(models)} models; got {len(each)}")
     orders = [_Order(to_bytes(model), own) for model, own in zip(models, each, strict=True)]
-    with opened(engine, workers, address) as opened_engine:
+    with open_engine(engine, workers, address) as opened_engine:
         return [_outcome(*result) for result in opened_engine.map(_train, orders, epochs)]
 
 

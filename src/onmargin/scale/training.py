@@ -16,7 +16,7 @@ from onmargin.learner import mark_fitted
 from onmargin.scale._batches import batch_learner, check_mixable, check_model
 from onmargin.scale._findings import Findings
 from onmargin.scale._mixing import MIXINGS, Learned, Mixture
-from onmargin.scale._opened import opened
+from onmargin.scale._opened import open_engine
 from onmargin.scale.engine import Engine
 
 Bytes = NDArray[np.uint8]
@@ -173,7 +173,7 @@ def fit(
     check_model(model)
     run = _Run(shards, mixing, checkpoint, dict(notes or {}), progress)
     done = run.resume_from(model) if resume and checkpoint is not None and os.path.exists(checkpoint) else None
-    with opened(engine, workers, address) as opened_engine:
+    with open_engine(engine, workers, address) as opened_engine:
         trained, first = done or (run.prepare(model, opened_engine), 0)
         for epoch in range(first, epochs):
             run.epoch(trained, epoch + 1, opened_engine)
@@ -215,7 +215,7 @@ class _Run:
         if begin:
             learner.begin(found)
             check_mixable(trained)
-            Learned.nothing(trained).put_into(trained)
+            Learned.untrained(trained).put_into(trained)
         else:
             if hasattr(trained, "densify"):
                 trained.densify()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from onmargin._core.calibration import Calibration
 from onmargin._core.stream import check_weight
 from onmargin.models.costs import classes_of_cost
-from onmargin.models.labels import Label, Labels, balanced_so_far, check_label
+from onmargin.models.labels import Label, Labels, check_label, weigh_by_counts_so_far
 from onmargin.models.reliability import Reliability
 from onmargin.stream._learner import Classes, StreamLearner
 
@@ -101,8 +101,8 @@ class LinearClassifier(Classes, StreamLearner):
         if by_class is None:
             return 1.0
         code = np.array([labels.by_label[label]])
-        self._model.labels = labels.counted(code)
-        return float(labels.weights(by_class, code, np.ones(1, bool), balanced_so_far)[0])
+        self._model.labels = labels.with_examples(code)
+        return float(labels.weights(by_class, code, np.ones(1, bool), weigh_by_counts_so_far)[0])
 
     def _learn_new(self, x: Any, y: Any, weight: float) -> None:
         """Learn an example whose label is new, or the first one of a new loop."""

@@ -9,7 +9,7 @@ Given = ParamSpec("Given")
 Bound = Callable[Given, float]
 
 
-def checked(*positive: str, signed: Iterable[str] = ()) -> Callable[[Bound[Given]], Bound[Given]]:
+def check_arguments(*positive: str, signed: Iterable[str] = ()) -> Callable[[Bound[Given]], Bound[Given]]:
     """Return a decorator that raises ValueError for negative numbers and nan; numbers in `signed` may be negative.
 
     Numbers in `positive` must be above zero.

@@ -177,18 +177,18 @@ def _compare(own: Totals, replayed: Totals) -> tuple[bool, str]:
 def _best(case: Case, theorem: Theorem, accuracy: float) -> Competitor:
     """Return the competitor with the smallest bound."""
 
-    def solved(C: float) -> Solution:
+    def solve(C: float) -> Solution:
         return best_weights(case.problem, case.size, C, squared=theorem.squared, accuracy=accuracy)
 
     unit = case.margin / case.curvature if case.curvature > 0 else 1.0
-    solutions = [solved(C * unit) for C in theorem.grid] or [solved(case.C)]
+    solutions = [solve(C * unit) for C in theorem.grid] or [solve(case.C)]
     competitors = [
         Competitor(
             solution.weights, case.size.size(solution.weights), case.problem.losses(solution.weights), gap=solution.gap
         )
         for solution in solutions
     ]
-    return min(competitors, key=lambda u: theorem.allowed(case, _measure(case, u)))
+    return min(competitors, key=lambda u: theorem.bound_run(case, _measure(case, u)))
 
 
 def _as_competitor(case: Case, u: NDArray[np.float64]) -> Competitor:
@@ -203,19 +203,19 @@ def _certificate(replay: _Replay, case: Case, theorem: Theorem, chosen: Competit
     measured = _measure(case, chosen)
 
     def bound_of(size: float, loss: float, squared_loss: float, rounds: int) -> float:
-        return theorem.allowed(case, Measured(size, loss, squared_loss, rounds, measured.drift))
+        return theorem.bound_run(case, Measured(size, loss, squared_loss, rounds, measured.drift))
 
     return Certificate(
         learner=type(replay.run).__name__,
         theorem=theorem.name,
         statement=theorem.statement,
         counted=theorem.counts,
-        suffered=theorem.suffered(replay.totals),
-        bound=theorem.allowed(case, measured),
+        suffered=theorem.count(replay.totals),
+        bound=theorem.bound_run(case, measured),
         conditions=(*replay.conditions, *theorem.conditions(case, measured)),
         competitor=chosen,
         best=best,
-        best_bound=theorem.allowed(case, _measure(case, best)),
+        best_bound=theorem.bound_run(case, _measure(case, best)),
         totals=replay.totals,
         C=case.C,
         largest_size=case.size.largest,

@@ -79,11 +79,11 @@ class Theorem:
     grid: tuple[float, ...] = ()
     has_dual: bool = True
 
-    def allowed(self, case: Case, u: Measured) -> float:
+    def bound_run(self, case: Case, u: Measured) -> float:
         """Return the bound, or inf if the conditions are not met."""
         return self.bound(case, u) if all(condition.met for condition in self.conditions(case, u)) else inf
 
-    def suffered(self, totals: Totals) -> float:
+    def count(self, totals: Totals) -> float:
         return float(totals[self.counts])
 
 

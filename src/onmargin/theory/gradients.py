@@ -1,9 +1,9 @@
 r"""Bounds for gradient descent, exponentiated gradient, Perceptron and Winnow ([SLIDES], corrected)."""
 
-from onmargin.theory._arguments import checked, condition
+from onmargin.theory._arguments import check_arguments, condition
 
 
-@checked("rate")
+@check_arguments("rate")
 def gradient_descent_loss(
     rate: float, max_squared_norm: float, competitor_squared_norm: float, competitor_squared_loss: float
 ) -> float:
@@ -42,7 +42,7 @@ def gradient_descent_loss(
     return 2 * competitor_squared_loss + competitor_squared_norm / rate
 
 
-@checked("rate")
+@check_arguments("rate")
 def logistic_loss(
     rate: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float
 ) -> float:
@@ -79,7 +79,7 @@ def logistic_loss(
     return (competitor_loss + competitor_squared_norm / (2 * rate)) / (1 - rate * max_squared_norm / 4)
 
 
-@checked("rate")
+@check_arguments("rate")
 def exponentiated_gradient_loss(
     rate: float, max_spread: float, divergence: float, competitor_squared_loss: float
 ) -> float:
@@ -116,7 +116,7 @@ def exponentiated_gradient_loss(
     return 2 * competitor_squared_loss + 2 * divergence / rate
 
 
-@checked()
+@check_arguments()
 def perceptron_margin2_mistakes(
     max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float
 ) -> float:
@@ -151,7 +151,7 @@ def perceptron_margin2_mistakes(
     return competitor_loss + max_squared_norm * competitor_squared_norm / 4
 
 
-@checked("rate", "margin")
+@check_arguments("rate", "margin")
 def winnow_half_mistakes(
     rate: float, margin: float, max_number: float, divergence: float, competitor_loss: float
 ) -> float:
@@ -196,7 +196,7 @@ def winnow_half_mistakes(
     return 2 * competitor_loss / margin + 2 * divergence / (rate * margin)
 
 
-@checked("margin")
+@check_arguments("margin")
 def winnow_half_mistakes_by_misses(margin: float, max_number: float, divergence: float, misses: int) -> float:
     r"""Bound the mistakes of Winnow with threshold ½ and rate :math:`4\gamma` by a competitor's margin errors.
 

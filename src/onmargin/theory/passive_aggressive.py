@@ -7,11 +7,11 @@ costs, the competitor's loss is always that of the label with the largest loss, 
 
 from math import sqrt
 
-from onmargin.theory._arguments import checked, condition
+from onmargin.theory._arguments import check_arguments, condition
 from onmargin.theory.primal_dual import climbing_mistakes, dual_gain
 
 
-@checked()
+@check_arguments()
 def direction(max_squared_norm: float, *, prototypes: bool = True) -> float:
     r"""Return the largest squared norm of a multiclass update direction.
 
@@ -43,7 +43,7 @@ def direction(max_squared_norm: float, *, prototypes: bool = True) -> float:
     return (2 if prototypes else 4) * max_squared_norm
 
 
-@checked()
+@check_arguments()
 def pa_squared_loss(max_squared_norm: float, squared_distance: float, spare: float = 0.0, loss: float = 0.0) -> float:
     r"""Bound the sum of squared losses of PA if a competitor has no loss.
 
@@ -79,7 +79,7 @@ def pa_squared_loss(max_squared_norm: float, squared_distance: float, spare: flo
     return max_squared_norm * squared_distance - 2 * spare * loss
 
 
-@checked()
+@check_arguments()
 def pa_distance(distance: float) -> float:
     r"""Bound the distance of PA from its start if a competitor has no loss: :math:`\|w_t - w_1\| \le 2\|u - w_1\|`.
 
@@ -106,7 +106,7 @@ def pa_distance(distance: float) -> float:
     return 2 * distance
 
 
-@checked("margin")
+@check_arguments("margin")
 def pa_separable(max_squared_norm: float, margin: float) -> float:
     r"""Bound the mistakes of PA on two linearly separable classes: :math:`M \le \sum_t\ell_t^2 \le R^2/e^2`.
 
@@ -137,7 +137,7 @@ def pa_separable(max_squared_norm: float, margin: float) -> float:
     return max_squared_norm / margin**2
 
 
-@checked()
+@check_arguments()
 def pa_unit_squared_loss(
     squared_distance: float, squared_loss: float, *, min_squared_norm: float = 1.0, max_squared_norm: float = 1.0
 ) -> float:
@@ -179,7 +179,7 @@ def pa_unit_squared_loss(
     return (sqrt(squared_distance) + 2 * sqrt(squared_loss)) ** 2
 
 
-@checked()
+@check_arguments()
 def simplex_pa_squared_loss(max_spread: float, divergence: float, spare: float = 0.0, loss: float = 0.0) -> float:
     r"""Bound the sum of squared losses of multiplicative PA if weights on the simplex have no loss.
 
@@ -216,7 +216,7 @@ def simplex_pa_squared_loss(max_spread: float, divergence: float, spare: float =
     return max_spread**2 * divergence / 2 - 2 * spare * loss
 
 
-@checked("C")
+@check_arguments("C")
 def pa1_mistakes(C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float) -> float:
     r"""Bound the mistakes of PA-I on a stream, given any fixed competitor u.
 
@@ -257,7 +257,7 @@ def pa1_mistakes(C: float, max_squared_norm: float, competitor_squared_norm: flo
     return climbing_mistakes(C, max_squared_norm, competitor_squared_norm / 2, competitor_loss)
 
 
-@checked("C")
+@check_arguments("C")
 def pa1_mistakes_as_printed(
     C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float
 ) -> float:
@@ -294,7 +294,7 @@ def pa1_mistakes_as_printed(
     return max(max_squared_norm, 1 / C) * (competitor_squared_norm + 2 * C * competitor_loss)
 
 
-@checked("C")
+@check_arguments("C")
 def pa1_capped_losses(C: float, squared_distance: float, competitor_loss: float) -> float:
     r"""Bound :math:`\sum_t \min(C\ell_t, \ell_t^2/R^2)` of PA-I, in any task: :math:`\|u - w_1\|^2 + 2C\sum\ell^*_t`.
 
@@ -325,7 +325,7 @@ def pa1_capped_losses(C: float, squared_distance: float, competitor_loss: float)
     return squared_distance + 2 * C * competitor_loss
 
 
-@checked("C")
+@check_arguments("C")
 def pa1_loss(C: float, max_squared_norm: float, rounds: int, squared_distance: float, competitor_loss: float) -> float:
     r"""Bound the sum of losses of PA-I in any task.
 
@@ -372,7 +372,7 @@ def pa1_loss(C: float, max_squared_norm: float, rounds: int, squared_distance: f
     return rounds * sqrt(2 * max_squared_norm * gain)
 
 
-@checked("C")
+@check_arguments("C")
 def pa2_squared_loss(
     C: float, max_squared_norm: float, squared_distance: float, competitor_squared_loss: float
 ) -> float:
@@ -409,7 +409,7 @@ def pa2_squared_loss(
     return (max_squared_norm + 1 / (2 * C)) * (squared_distance + 2 * C * competitor_squared_loss)
 
 
-@checked("max_squared_norm", "squared_distance", "competitor_squared_loss")
+@check_arguments("max_squared_norm", "squared_distance", "competitor_squared_loss")
 def pa2_best_c(max_squared_norm: float, squared_distance: float, competitor_squared_loss: float) -> float:
     r"""Return the C that minimizes the bound of PA-II: :math:`C = \|u - w_1\| / (2R\sqrt{\sum\ell^{*2}_t})`.
 
@@ -470,7 +470,7 @@ def pa_cost(max_squared_norm: float, competitor_squared_norm: float) -> float:
     return pa_squared_loss(max_squared_norm, competitor_squared_norm)
 
 
-@checked("C")
+@check_arguments("C")
 def pa1_cost(
     C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float, largest_cost: float
 ) -> float:
@@ -554,7 +554,7 @@ def pa2_cost(
     return pa2_squared_loss(C, max_squared_norm, competitor_squared_norm, competitor_squared_loss)
 
 
-@checked("max_radius")
+@check_arguments("max_radius")
 def ball_squared_distance(squared_distance: float, radius: float, max_radius: float) -> float:
     r"""Return the squared distance of a ball from the starting point of a learner with a learned radius.
 
@@ -592,7 +592,7 @@ def ball_squared_distance(squared_distance: float, radius: float, max_radius: fl
     return squared_distance + (max_radius - sqrt(max_radius**2 - radius**2)) ** 2
 
 
-@checked("target_loss")
+@check_arguments("target_loss")
 def batch_updates(max_squared_norm: float, squared_distance: float, target_loss: float) -> float:
     r"""Bound the updates of PA until every loss is at most a target: :math:`R^2\|u - w_1\|^2 / \beta`.
 

@@ -12,7 +12,7 @@ direction. "max", "conproj", "exact" and MIRA have the bound of :func:`pa1_mista
 from math import inf, log, sqrt
 from typing import Protocol
 
-from onmargin.theory._arguments import checked, condition
+from onmargin.theory._arguments import check_arguments, condition
 
 
 class HasDualValue(Protocol):
@@ -22,7 +22,7 @@ class HasDualValue(Protocol):
     def dual_value(self) -> float: ...
 
 
-@checked("C")
+@check_arguments("C")
 def floor(totals: HasDualValue, C: float, norm: float) -> float:
     r"""Return a lower bound on the loss so far of every fixed predictor of bounded norm, from the totals alone.
 
@@ -63,7 +63,7 @@ def floor(totals: HasDualValue, C: float, norm: float) -> float:
     return max(totals.dual_value - norm**2 / 2, 0.0) / C if inf > C else 0.0
 
 
-@checked("C", signed=["dual_value"])
+@check_arguments("C", signed=["dual_value"])
 def dual_gap(dual_value: float, competitor_size: float, C: float, competitor_loss: float) -> float:
     r"""Return the duality gap, the objective of a competitor minus the dual value: :math:`P(u) - D \ge 0`.
 
@@ -96,7 +96,7 @@ def dual_gap(dual_value: float, competitor_size: float, C: float, competitor_los
     return competitor_size + C * competitor_loss - dual_value
 
 
-@checked("C", "margin")
+@check_arguments("C", "margin")
 def fixed_mistakes(
     C: float, max_curvature: float, competitor_size: float, competitor_loss: float, margin: float = 1.0
 ) -> float:
@@ -136,7 +136,7 @@ def fixed_mistakes(
     return (competitor_size + C * competitor_loss) / (margin * C - C**2 * max_curvature / 2)
 
 
-@checked("margin", "n_weights")
+@check_arguments("margin", "n_weights")
 def winnow_mistakes(margin: float, max_number: float, n_weights: int, competitor_loss: float) -> float:
     r"""Bound the mistakes of balanced Winnow if rate = margin: :math:`2(\ln n/\gamma^2 + \sum_t\ell^*_t/\gamma)`.
 
@@ -170,7 +170,7 @@ def winnow_mistakes(margin: float, max_number: float, n_weights: int, competitor
     return 2 * (log(n_weights) / margin**2 + competitor_loss / margin)
 
 
-@checked("C", "rounds")
+@check_arguments("C", "rounds")
 def mean_loss(
     C: float, rounds: int, competitor_size: float, competitor_loss: float, max_curvature: float = 1.0
 ) -> float:
@@ -211,7 +211,7 @@ def mean_loss(
     return mitigating_inverse((competitor_loss + competitor_size / C) / rounds, C)
 
 
-@checked("C")
+@check_arguments("C")
 def mitigating(loss: float, C: float) -> float:
     r"""Return the mitigated loss :math:`\mu(\ell)`: the dual gain of an aggressive step, divided by C.
 
@@ -245,7 +245,7 @@ def mitigating(loss: float, C: float) -> float:
     return step * (loss - step / 2) / C
 
 
-@checked("C")
+@check_arguments("C")
 def mitigating_inverse(level: float, C: float) -> float:
     r"""Return the loss whose mitigated loss is `level`.
 
@@ -276,7 +276,7 @@ def mitigating_inverse(level: float, C: float) -> float:
     return level + C / 2 if level >= C / 2 else sqrt(2 * C * level)
 
 
-@checked("progress", "C")
+@check_arguments("progress", "C")
 def progress_mistakes(progress: float, C: float, competitor_size: float, competitor_loss: float) -> float:
     r"""Bound the mistakes of a learner whose mistakes raised the dual value by :math:`\lambda` on average.
 
@@ -314,7 +314,7 @@ def progress_mistakes(progress: float, C: float, competitor_size: float, competi
     return (competitor_size + C * competitor_loss) / progress
 
 
-@checked("rounds")
+@check_arguments("rounds")
 def regret(rounds: int, competitor_size: float) -> float:
     r"""Bound the mean regret with the best C: :math:`\frac1T\sum_t(\ell_t - \ell^*_t) \le \sqrt{2F(u)/T}`.
 
@@ -351,7 +351,7 @@ def dual_gain(loss: float, C: float, max_curvature: float) -> float:
     return step * loss - step**2 * max_curvature / 2
 
 
-@checked("C", "margin")
+@check_arguments("C", "margin")
 def climbing_mistakes(
     C: float, max_curvature: float, competitor_size: float, competitor_loss: float, margin: float = 1.0
 ) -> float:
@@ -390,7 +390,7 @@ def climbing_mistakes(
     return (competitor_size + C * competitor_loss) / dual_gain(margin, C, max_curvature)
 
 
-@checked("C")
+@check_arguments("C")
 def simperc_mistakes(
     C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float
 ) -> float:
@@ -427,7 +427,7 @@ def simperc_mistakes(
     return fixed_mistakes(C, max_squared_norm, competitor_squared_norm / 2, competitor_loss)
 
 
-@checked()
+@check_arguments()
 def perceptron_mistakes(max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float) -> float:
     r"""Bound the mistakes of learners that do not depend on C: SimPerc, Perceptron (any classes), p-norm Perceptron.
 
@@ -464,7 +464,7 @@ def perceptron_mistakes(max_squared_norm: float, competitor_squared_norm: float,
     return competitor_loss + size / 2 + sqrt(size**2 + 4 * competitor_loss * size) / 2
 
 
-@checked()
+@check_arguments()
 def perceptron_mistakes_by_squares(
     max_squared_norm: float, competitor_squared_norm: float, competitor_squared_loss: float
 ) -> float:
@@ -536,7 +536,7 @@ def set_errors(C: float, max_squared_norm: float, competitor_squared_norm: float
     return simperc_mistakes(C, max_squared_norm, competitor_squared_norm, competitor_loss)
 
 
-@checked("C", "margin")
+@check_arguments("C", "margin")
 def simplex_mistakes(C: float, margin: float, max_number: float, divergence: float, competitor_loss: float) -> float:
     r"""Bound the mistakes of SimPerc, ConProj and MaxPA with weights on the simplex.
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from math import fsum, log1p
 
-from onmargin.theory._arguments import checked
+from onmargin.theory._arguments import check_arguments
 
 
-@checked("alpha")
+@check_arguments("alpha")
 def ridge_squared_loss(
     alpha: float,
     eigenvalues: Iterable[float],

@@ -2,10 +2,10 @@
 
 from math import log, sqrt
 
-from onmargin.theory._arguments import checked, condition
+from onmargin.theory._arguments import check_arguments, condition
 
 
-@checked("rounds")
+@check_arguments("rounds")
 def online_to_batch_risk(total_loss: float, rounds: int, delta: float = 0.05) -> float:
     r"""Return a bound on the expected loss of the averaged weights, from the losses of the run.
 

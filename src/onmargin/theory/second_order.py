@@ -2,10 +2,10 @@
 
 from math import sqrt
 
-from onmargin.theory._arguments import checked
+from onmargin.theory._arguments import check_arguments
 
 
-@checked("r")
+@check_arguments("r")
 def arow_mistakes(
     r: float,
     log_determinant: float,
@@ -57,7 +57,7 @@ def arow_mistakes(
     return sqrt(size * (log_determinant + timid_updates)) + competitor_loss - timid_updates
 
 
-@checked("r")
+@check_arguments("r")
 def arow_squared_loss(
     r: float,
     max_squared_norm: float,
