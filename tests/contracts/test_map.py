@@ -1,11 +1,18 @@
 """Pages name what exists: every module of the core is on the map, and the excerpts and tests that they cite exist."""
 
 import re
+import sys
+from functools import partial
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 import onmargin
+from onmargin import river
+from onmargin.apps.commands.train import train
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "src/onmargin/_core"
@@ -43,6 +50,55 @@ def test_the_calls_of_the_page_exist():
     for path, name in calls:
         if name != "run_round":  # compiled, and not visible to Python
             assert callable(attrgetter(name)(import_module(f"onmargin.{path.replace('/', '.')}")))
+
+
+def train_by_command(folder):
+    """Return a call of the command line that trains a model."""
+    table = folder / "people.csv"
+    table.write_text("age,name\n" + "".join(f"{i % 7},{'ab'[i % 3 > 1]}\n" for i in range(40)), encoding="utf-8")
+    arguments = [str(table), "-o", str(folder / "people.model"), "--label", "name"]
+    return lambda: train.main(arguments, standalone_mode=False)
+
+
+def learn_by_name(kind):
+    """Return a call that learns the second example of a learner of records."""
+    model = kind()
+    for label in "ab":
+        model.learn_one({"age": 3}, label)
+    return lambda: model.learn_one({"age": 5}, "a")
+
+
+INTERFACES = {
+    "scikit-learn": lambda folder: partial(
+        onmargin.PassiveAggressiveClassifier().partial_fit(np.eye(2), [0, 1]).partial_fit, np.eye(2), [0, 1]
+    ),
+    "Dicts and texts": lambda folder: learn_by_name(onmargin.stream.PassiveAggressiveClassifier),
+    "river": lambda folder: learn_by_name(river.PassiveAggressiveClassifier),
+    "Command line": train_by_command,
+}
+
+
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_the_calls_of_the_page_are_made(interface, tmp_path):
+    """Each line of a trace has a function that is called after that of the line before."""
+    page = PAGE.read_text(encoding="utf-8").split(f"**{interface}**", 1)[1].split("text\n\n", 1)[1].split("\n\n", 1)[0]
+    lines = re.findall(r"^ +([\w/]+\.py) +([\w.]+(?:, [\w.]+)*)", page, re.MULTILINE)
+    expected = [(path, name) for path, names in lines for name in names.split(", ")]
+    call, made = INTERFACES[interface](tmp_path), []
+
+    def note(frame, event, argument):
+        if event == "call":
+            made.append((frame.f_code.co_filename, frame.f_code.co_qualname))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    rest = iter(made)
+    for path, name in expected:
+        assert any(file.endswith(f"onmargin/{path}") and found == name for file, found in rest), f"{path} {name}"
 
 
 def test_included_code_is_there():
