@@ -16,7 +16,6 @@ from onmargin._core.calibration import Calibration
 from onmargin._core.geometries.geometry import ColumnMap, Geometry
 from onmargin._core.geometries.standardized import StandardizedEntries
 from onmargin._core.rows import Rows
-from onmargin._core.several.geometries import ExpertPaths, SideBySide
 from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
@@ -604,8 +603,9 @@ def _sizes(geometry: Geometry) -> tuple[Any, ...]:
 
 def _inner(geometry: Geometry) -> Iterator[Geometry]:
     """Yield the geometries that one is made of; pairs of pairs, which may be nested in any way, by their leaves."""
-    if isinstance(geometry, SideBySide | ExpertPaths):
-        yield from geometry.leaves()
+    leaves = geometry.leaves()
+    if leaves[0] is not geometry:
+        yield from leaves
     else:
         yield from (part for part in take_apart(geometry).arguments if isinstance(part, Geometry))
 

@@ -44,10 +44,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.calibration import Calibration
-from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.geometries.ridge import Ridge
-from onmargin._core.several.geometries import ExpertPaths, SideBySide, WithAverage
 from onmargin._core.several.hedge import CHARGED, all_awake
 from onmargin._core.several.tasks import ExpertVote
 from onmargin._core.text.words import Frequencies
@@ -109,16 +107,9 @@ MIXINGS: dict[str, Callable[[Epoch], float]] = {
 }
 
 
-def holders(geometry: Geometry) -> list[Any]:
-    """Return the geometries that hold the weights: the geometry itself, or those of models side by side."""
-    if isinstance(geometry, SideBySide | ExpertPaths):
-        return [holder for leaf in geometry.leaves() for holder in holders(leaf)]
-    return [geometry.inner] if isinstance(geometry, WithAverage | Featureless) else [geometry]
-
-
 def why_not_mixed(geometry: Geometry) -> list[str]:
     """Return why such weights cannot be mixed; empty if they can."""
-    return sorted({holder.cannot_mix for holder in holders(geometry)} - {""})
+    return sorted({holder.cannot_mix for holder in geometry.holders()} - {""})
 
 
 class Weights(NamedTuple):
@@ -158,7 +149,7 @@ class Learned:
         votes = learner.task.state() if isinstance(learner.task, ExpertVote) else {}
         calibration = learner._totals.calibration
         return Learned(
-            [Weights.of(holder) for holder in holders(learner.geometry)],
+            [Weights.of(holder) for holder in learner.geometry.holders()],
             learner._totals.__getstate__(),
             tallies,
             {name: np.copy(value) for name, value in votes.items()},
@@ -176,7 +167,7 @@ class Learned:
             votes["origin"] = np.array(np.nan)
         tallies = {name: np.zeros_like(tally) for name, tally in known.tallies.items()}
         return Learned(
-            [_fresh(holder) for holder in holders(model._learner.geometry)],
+            [_fresh(holder) for holder in model._learner.geometry.holders()],
             {name: type(value)() for name, value in known.totals.items()},
             tallies,
             votes,
@@ -186,7 +177,7 @@ class Learned:
     def put_into(self, model: Any) -> None:
         """Store this state in a model with the same shapes."""
         learner = model._learner
-        for holder, weights in zip(holders(learner.geometry), self.weights, strict=True):
+        for holder, weights in zip(learner.geometry.holders(), self.weights, strict=True):
             holder.__setstate__({"clock": weights.clock, **weights.arrays})
         learner._totals.__setstate__(self.totals)
         if self.votes:
@@ -359,7 +350,8 @@ def _precision(learned: Weights) -> Array:
 
 
 def _mixture_of(start: Weights, geometry: Any) -> WeightsMixture | RidgeMixture:
-    kind = RidgeMixture if isinstance(geometry, Ridge) else WeightsMixture
+    """Return the mix for weights: a sum of least squares, whose inverse matrices are kept, or a mean."""
+    kind = RidgeMixture if "inverse" in start.arrays else WeightsMixture
     return kind(start, geometry)
 
 
@@ -421,7 +413,7 @@ class Mixture:
     def __init__(self, start: Learned, geometry: Geometry, task: Any) -> None:
         self._start = start
         self._task = task
-        self._weights = list(map(_mixture_of, start.from_zero().weights, holders(geometry)))
+        self._weights = list(map(_mixture_of, start.from_zero().weights, geometry.holders()))
         self._totals, self._tallies, self._votes = dict(start.totals), dict(start.tallies), dict(start.votes)
         self._calibrations = CalibrationMixture(start.calibration)
         self._sums: dict[str, Any] = {}

@@ -24,6 +24,9 @@ cdef class Featureless(Transformed):
     def level(self):
         return True
 
+    def holders(self):
+        return [self.inner]
+
     def plain(self, weights, intercepts):
         return np.zeros((len(weights), self.n_features), self.dtype), intercepts
 

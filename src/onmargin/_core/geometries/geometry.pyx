@@ -155,6 +155,11 @@ cdef class Geometry:
         """Return the geometries that are side by side in this one, or itself if it does not combine others."""
         return [self]
 
+    def holders(self):
+        """Return the geometries in this one that hold weights, whose means over shards can be taken one by one."""
+        leaves = self.leaves()
+        return leaves if leaves[0] is self else [holder for leaf in leaves for holder in leaf.holders()]
+
     def room(self, Py_ssize_t n_features):
         """Return the number of features to grow to, if this many need weights and more may follow."""
         return max(2 * self.n_features, n_features)

@@ -200,6 +200,9 @@ cdef class WithAverage(Geometry):
         """The value of the intercept coordinate."""
         return self.inner.bias
 
+    def holders(self):
+        return [self.inner]
+
     def members(self, Py_ssize_t width):
         return [(0, 0), (self.inner.n_scores, width)]
 
