@@ -19,7 +19,7 @@ from onmargin._parts import Part
 from onmargin.learner import Offsets
 from onmargin.models.label_sets import LabelSets
 from onmargin.models.labels import check_codes, check_sorted
-from onmargin.models.phi import CHUNK, Changing, Foresee, Phi, Portion, TransformerPhi, find_known
+from onmargin.models.phi import CHUNK, Call, Phi, Portion, TransformerPhi, find_known
 
 
 def _matrix(rows: Any, name: str) -> Any:
@@ -45,26 +45,16 @@ class Given(Part):
         if phi is not None or len(set(self.classes.tolist())) < self.classes.size:
             raise ValueError(f"classes must be named once each, for phi=None; got {self.classes!r:.200}")
 
-    def learn(
-        self,
-        X: Any,
-        y: LabelSets,
-        classes: Any,
-        live: NDArray[np.bool_],
-        foresee: Foresee | None = None,
-        *,
-        cuts: Sequence[int] = (),
-        changing: Changing | None = None,
-    ) -> Iterator[Portion]:
+    def learn(self, X: Any, call: Call) -> Iterator[Portion]:
         values = self._check_input(X)
         if not len(self.classes):
-            self.classes = np.arange(values.shape[1]) if classes is None else np.asarray(classes)
-            if classes is not None and len(check_classes(classes)) != len(self.classes):
+            self.classes = np.arange(values.shape[1]) if call.classes is None else np.asarray(call.classes)
+            if call.classes is not None and len(check_classes(call.classes)) != len(self.classes):
                 raise ValueError(f"classes must name each class once; got {self.classes.tolist()}")
         self._check_width(values)
-        if foresee is not None:
-            foresee(self.classes)
-        codes = self._codes(y, live)
+        if call.foresee is not None:
+            call.foresee(self.classes)
+        codes = self._codes(call.y, call.live)
         n, k, d = values.shape
         return iter([(values.reshape(n * k, d), _offsets(n, k), codes)])
 
@@ -114,25 +104,13 @@ class Called(Part):
         if self.phi is not phi or not callable(phi):
             raise ValueError("features were made by another phi")
 
-    def learn(
-        self,
-        X: Any,
-        y: LabelSets,
-        classes: Any,
-        live: NDArray[np.bool_],
-        foresee: Foresee | None = None,
-        *,
-        cuts: Sequence[int] = (),
-        changing: Changing | None = None,
-    ) -> Iterator[Portion]:
-        known = find_known(y, classes, live, self.classes, at_once=foresee is not None)
-        if foresee is not None:
-            foresee(known)
+    def learn(self, X: Any, call: Call) -> Iterator[Portion]:
+        y, cuts, known = call.y, call.cuts, find_known(call, self.classes)
         # Examples up to the next bound are learned in one stretch.
-        bounds = sorted({0, *cuts, *(range(0, len(y), CHUNK) if cuts else ()), len(y)})
+        bounds = {0, *cuts, *(range(0, len(y), CHUNK) if cuts else ()), len(y)}
         rows, ends, codes, stages = [], [0], [], []
-        for i, (x, alive) in enumerate(zip(_examples(X), live, strict=True)):
-            if i in bounds[1:]:
+        for i, (x, alive) in enumerate(zip(_examples(X), call.live, strict=True)):
+            if i in bounds and i > 0:
                 stages.append(known)
             labels = y.labels[y.offsets[i] : y.offsets[i + 1]]
             if alive:
@@ -145,9 +123,9 @@ class Called(Part):
         matrix, offsets, places = self._stack(rows), np.array(ends, dtype=np.intp), np.concatenate(codes)
 
         def parts() -> Iterator[Portion]:
-            for (start, stop), stage in zip(pairwise(bounds), [*stages, known], strict=True):
-                if cuts and changing is not None:
-                    changing(partial(setattr, self, "classes", self.classes))
+            for (start, stop), stage in zip(pairwise(sorted(bounds)), [*stages, known], strict=True):
+                if cuts and call.changing is not None:
+                    call.changing(partial(setattr, self, "classes", self.classes))
                 self.classes = stage
                 first, last = offsets[start], offsets[stop]
                 own = places[y.offsets[start] : y.offsets[stop]].astype(np.intp)

@@ -23,7 +23,7 @@ from onmargin.learner import as_rows
 from onmargin.models.described import described
 from onmargin.models.label_sets import LabelSets, are_label_sets, one_each, read_label_sets
 from onmargin.models.labels import Labels
-from onmargin.models.phi import Changing, Phi, Portion
+from onmargin.models.phi import Call, Changing, Phi, Portion
 from onmargin.models.plan import Plan
 from onmargin.models.trials import ClassFeatureOptions, for_label_sets, transform_ahead
 
@@ -300,7 +300,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         foresee, cuts = transform_ahead(self), []
         if changing is not None and isinstance(self.cost, str | Mapping):
             foresee, cuts = None, sets.changes(live) if sets.single else []
-        return self._phi.learn(X, sets, classes, live, foresee, cuts=cuts, changing=changing), weight
+        return self._phi.learn(X, Call(sets, classes, live, foresee, cuts, changing)), weight
 
     def _plan_for(self, sets: LabelSets, plan: Plan) -> Plan:
         return plan if sets.single else for_label_sets(plan, self)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from itertools import pairwise
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,22 @@ Foresee = Callable[[NDArray[Any]], None]
 Changing = Callable[[Callable[[], None]], None]
 
 
+class Call(NamedTuple):
+    """What a call says about its examples: their labels, the classes that it names, and which examples are learned.
+
+    With `foresee`, all labels of the call are classes from its first example on, and it is called with them before
+    anything changes. The rows are yielded in parts, which end at each of the `cuts`; `changing` is called before what
+    changes with a part.
+    """
+
+    y: LabelSets
+    classes: Any
+    live: NDArray[np.bool_]
+    foresee: Foresee | None = None
+    cuts: Sequence[int] = ()
+    changing: Changing | None = None
+
+
 class Phi(Protocol):
     """Features of examples for the classes known so far."""
 
@@ -36,22 +52,10 @@ class Phi(Protocol):
         """Refuse a state loaded from a file that is inconsistent or does not match this parameter."""
         ...
 
-    def learn(
-        self,
-        X: Any,
-        y: LabelSets,
-        classes: Any,
-        live: NDArray[np.bool_],
-        foresee: Foresee | None = None,
-        *,
-        cuts: Sequence[int] = (),
-        changing: Changing | None = None,
-    ) -> Iterator[Portion]:
+    def learn(self, X: Any, call: Call) -> Iterator[Portion]:
         """Yield the rows of these examples, part by part; all errors are raised before the second part.
 
-        Examples that are not `live` are not learned: their rows do not matter. With `foresee`, all labels of these
-        examples are classes from the first one on, and it is called with them before anything changes. A part ends at
-        each of the `cuts`, and `classes` are those of the last part. `changing` is called before a part is counted.
+        Rows of examples that are not learned do not matter. `classes` are those of the last part that was yielded.
         """
         ...
 
@@ -86,36 +90,24 @@ class TransformerPhi(Part):
         classes: NDArray[Any] = self.transformer.classes_
         return classes
 
-    def learn(
-        self,
-        X: Any,
-        y: LabelSets,
-        classes: Any,
-        live: NDArray[np.bool_],
-        foresee: Foresee | None = None,
-        *,
-        cuts: Sequence[int] = (),
-        changing: Changing | None = None,
-    ) -> Iterator[Portion]:
+    def learn(self, X: Any, call: Call) -> Iterator[Portion]:
         from sklearn.utils import check_array  # here, as above
 
         # Anything not checked here raises an error in the first part.
         X = check_array(check_sparse(X), accept_sparse="csr", dtype="numeric", input_name="X")
-        met = getattr(self.transformer, "classes_", y.labels[:0])
-        known = find_known(y, classes, live, met, at_once=foresee is not None)
-        if foresee is not None:
-            foresee(known)
+        y = call.y
+        known = find_known(call, getattr(self.transformer, "classes_", y.labels[:0]))
 
         def parts() -> Iterator[Portion]:
-            for start, stop in pairwise(sorted({*range(0, len(y), CHUNK), *cuts, len(y)})):
+            for start, stop in pairwise(sorted({*range(0, len(y), CHUNK), *call.cuts, len(y)})):
                 part, own = slice(start, stop), y.part(start, stop)
-                if changing is not None:
-                    changing(undoing(self.transformer, X[part]))
+                if call.changing is not None:
+                    call.changing(undoing(self.transformer, X[part]))
                 yield self.transformer.learn_transform(
                     X[part],
                     own.labels if y.single else own.as_lists(),
                     classes=known if start == 0 and len(known) else None,
-                    live=live[part],
+                    live=call.live[part],
                 )
 
         return parts()
@@ -142,14 +134,17 @@ def undoing(transformer: Any, X: Any) -> Callable[[], None]:
     return put_back
 
 
-def find_known(
-    y: LabelSets, classes: Any, live: NDArray[np.bool_], known: NDArray[Any], *, at_once: bool
-) -> NDArray[Any]:
-    """Return the classes known before the first of these examples; with `at_once`, also all of their labels."""
-    given = y.labels[:0] if classes is None else check_classes(classes)
+def find_known(call: Call, known: NDArray[Any]) -> NDArray[Any]:
+    """Return the classes known before the first example of a call, after `known` ones; call `foresee` with them."""
+    y = call.y
+    given = y.labels[:0] if call.classes is None else check_classes(call.classes)
     if y.width is not None:
         given = np.union1d(given, np.arange(y.width))
     check_labels(y.labels, given, known)
-    if at_once:
-        given = np.union1d(given, y.labels[live[y.owners()]]) if len(given) else np.unique(y.labels[live[y.owners()]])
-    return np.union1d(known, given) if len(known) else given
+    if call.foresee is not None:
+        own = y.labels[call.live[y.owners()]]
+        given = np.union1d(given, own) if len(given) else np.unique(own)
+    known = np.union1d(known, given) if len(known) else given
+    if call.foresee is not None:
+        call.foresee(known)
+    return known

@@ -19,7 +19,7 @@ from onmargin.models.costs import classes_of_cost
 from onmargin.models.described import described
 from onmargin.models.label_sets import LabelSets
 from onmargin.models.labels import Label, Labels, check_label, check_label_set, code_of
-from onmargin.models.phi import TransformerPhi, undoing
+from onmargin.models.phi import Call, TransformerPhi, undoing
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.trials import ClassFeatureOptions, for_label_sets, transform_ahead
 from onmargin.stream._learner import Classes, Name, StreamLearner
@@ -157,7 +157,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
                 counting.widen(row.shape[1])
                 own = np.array(labels) if labels else np.zeros(0, np.int64)
                 sets = LabelSets(own, np.array([0, len(labels)], np.intp), single=single)
-                parts = counting.learn(row, sets, None, np.ones(1, bool), transform_ahead(self))
+                parts = counting.learn(row, Call(sets, None, np.ones(1, bool), transform_ahead(self)))
                 matrix, _, codes = next(parts)
                 self._run(plan, counting.classes.tolist(), self._wide(matrix), codes, weight, single=single)
             except BaseException:

@@ -31,6 +31,7 @@ from onmargin.estimators._phi import as_phi
 from onmargin.estimators._trials import read_trials
 from onmargin.estimators.class_feature_classifier import _join_packed, _read_targets
 from onmargin.models.label_sets import read_label_sets
+from onmargin.models.phi import Call
 from onmargin.models.trials import transform_ahead
 from onmargin.theory._halfspaces import Balls, Columns, HalfSpaces, Thresholds, alone, squared_norms, with_bias
 from onmargin.theory._sequences import read_sequences
@@ -379,7 +380,7 @@ def _slots(owner: Places) -> Places:
 
 def _read_class_features(run: Any, parts: Parts, X: Any, y: Any, given: dict[str, Any]) -> Case:
     sets = _read_targets(X, y)
-    pieces = as_phi(run.phi).learn(X, sets, run.classes_, np.ones(len(sets), bool), transform_ahead(run))
+    pieces = as_phi(run.phi).learn(X, Call(sets, run.classes_, np.ones(len(sets), bool), transform_ahead(run)))
     rows, ends, codes = _join_packed(list(pieces))
     rows, k = rows.astype(np.float64), len(run.classes_)
     relevant = np.zeros((len(sets), k), bool)
