@@ -199,6 +199,18 @@ def test_a_large_row_of_tiny_weight_moves_finitely(weight):
     assert is_finite(model.__getstate__())
 
 
+@pytest.mark.parametrize("options", [{"geometry": "entropic"}, {"geometry": "pnorm", "p": 3.0}], ids=str)
+@pytest.mark.parametrize("size", [1e100, 1e149])
+def test_a_search_from_a_step_that_underflows_ends(options, size):
+    """The search multiplied its first step by four until it was long enough, and a step of zero never is."""
+    model = onmargin.DualAscentClassifier(margin=1e-300, **options)
+    X = size * np.array([[1.0, -0.1], [-0.3, 1e-3], [0.3, -1.0]])
+    for row, label in zip(X, [1, 0, 1], strict=True):
+        with np.errstate(all="ignore"):
+            model.partial_fit([row], [label], classes=[0, 1])
+    check_finite(model, np.eye(2))
+
+
 def test_scores_that_overflow_are_clipped():
     model = onmargin.Perceptron().partial_fit([[1e200, 0.0]], [1], classes=[0, 1, 2])
     far = [[1e300, 0.0], [1e300, 1e300]]

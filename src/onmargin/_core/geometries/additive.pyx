@@ -255,7 +255,8 @@ cdef class Searching(Additive):
         The remaining loss falls as a grows and is positive before loss / curvature: bracket the root from
         there, then use false position.
         """
-        cdef double low = 0, at_low = h.loss, high = min(cap, h.loss / h.q), at_high, a, at_a
+        # The quotient may underflow, and zero times any factor is zero.
+        cdef double low = 0, at_low = h.loss, high = min(cap, max(h.loss / h.q, 5e-324)), at_high, a, at_a
         cdef Py_ssize_t step
         self.set_apart(r.x, h)
         at_high = self.left_at(r, h, high)

@@ -54,7 +54,8 @@ cdef class LinkedCenter(Center):
         The remaining loss falls as tau grows and is positive before loss / curvature: bracket the root from
         there, then use false position.
         """
-        cdef double low = 0, at_low = h.loss, high = min(cap, h.loss / h.q), at_high, tau, at_tau, d = r.s[0]
+        cdef double low = 0, at_low = h.loss, high = min(cap, max(h.loss / h.q, 5e-324)), at_high, tau, at_tau
+        cdef double d = r.s[0]
         cdef Py_ssize_t step
         at_high = h.loss - self.gained(high / d) / d
         while at_high > 0 and high < cap:

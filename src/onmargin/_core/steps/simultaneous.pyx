@@ -286,6 +286,8 @@ cdef class SeparableLineSearch(Scheme):
                     high = max(high, h[i].loss / price_of(r, &h[i]))
             while high - low > 1e-14 * high:
                 theta = low + (high - low) / 2
+                if not low < theta < high:  # there is no double between them
+                    break
                 if self.steps(r, geometry, h, n, C, theta) > C:
                     low = theta
                 else:
