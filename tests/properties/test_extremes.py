@@ -19,12 +19,9 @@ from tests.examples import examples
 from tests.saved import CASES, TARGETS, anatomy, answers
 from tests.structures import Classes
 
-# Learners of rows, in double precision.
-LEARNERS = [
-    case
-    for case in CASES
-    if case.dtype is np.float64 and case.name not in {"SequenceTagger", "StructuredPredictor"} and not case.takes_blocks
-]
+# Learners of rows, in both precisions and in double precision.
+BOTH = [case for case in CASES if case.name not in {"SequenceTagger", "StructuredPredictor"} and not case.takes_blocks]
+LEARNERS = [case for case in BOTH if case.dtype is np.float64]
 # Options that are numbers of any size.
 SCALES = {
     "C", "epsilon", "rate", "alpha", "r", "eta", "margin", "gamma", "coef0", "intercept_scaling", "threshold", "radius",
@@ -98,7 +95,7 @@ def test_model_stays_finite_and_keeps_learning(case, data):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # a margin that no row can have
-@pytest.mark.parametrize("case", LEARNERS, ids=str)
+@pytest.mark.parametrize("case", BOTH, ids=str)
 @examples(25)
 @given(st.data())
 def test_first_rows_of_any_size(case, data):
@@ -108,7 +105,9 @@ def test_first_rows_of_any_size(case, data):
     for _ in range(data.draw(st.integers(1, 6))):
         i = data.draw(st.integers(0, 29))
         x = X[[i]].toarray() if case.sparse else X[[i]]
-        x = x * data.draw(sizes | st.lists(sizes, min_size=x.size, max_size=x.size).map(np.array))
+        with np.errstate(all="ignore"):
+            x = x * data.draw(sizes | st.lists(sizes, min_size=x.size, max_size=x.size).map(np.array))
+            x = x.astype(case.dtype)
         target = None if y is None else y[i : i + 1]
         if TARGETS.get(case.name) == "numbers":
             target = target * data.draw(st.just(1.0) | sizes)
@@ -170,6 +169,12 @@ ROUNDS = {
         [1.0, 1e300, 3e200],
         [1.0, 1.0, 1.0],
     ),
+    "large changes of the target": (
+        onmargin.AutoRegressor(),
+        np.random.default_rng(0).normal(size=(6, 3)),
+        [2e-10, 1e-77, 3e149, 8e-232, -1.7e150, -7e142],
+        [1.0, 1.0, 1.0, 1.0, 1e200, 1.0],
+    ),
 }  # fmt: skip
 
 
@@ -199,6 +204,17 @@ def test_a_large_row_of_tiny_weight_moves_finitely(weight):
     assert is_finite(model.__getstate__())
 
 
+@pytest.mark.parametrize("options", [{}, {"C": np.inf}, {"geometry": "adaptive"}, {"geometry": "normalized"}], ids=str)
+@pytest.mark.parametrize(("size", "weight"), [(1.0, 1e77), (1e-25, 1e30), (1e-5, 1e39)])
+def test_single_precision_weights_stay_finite(options, size, weight):
+    """Steps were limited to what weights in double precision can hold."""
+    row = np.array([[0.6 * size, 0.5 * size, 1e-42]], dtype=np.float32)
+    for container in (np.asarray, sparse.csr_matrix):
+        for kind in (onmargin.PassiveAggressiveClassifier(**options), onmargin.AutoClassifier()):
+            model = kind.partial_fit(container(row), [0], classes=[0, 1, 2], sample_weight=[weight])
+            check_finite(model, container(row))
+
+
 @pytest.mark.parametrize("options", [{"geometry": "entropic"}, {"geometry": "pnorm", "p": 3.0}], ids=str)
 @pytest.mark.parametrize("size", [1e100, 1e149])
 def test_a_search_from_a_step_that_underflows_ends(options, size):
@@ -222,6 +238,15 @@ def test_scores_that_overflow_are_clipped():
         one.learn_one({"a": 1e100, "b": 2.0}, label)
     assert np.isfinite(list(one.scores_one({"a": 1e300, "b": -1e300}).values())).all()
     assert np.isfinite(list(one.predict_proba_one({"a": 1e300, "b": -1e300}).values())).all()
+
+
+def test_contributions_that_overflow_are_clipped():
+    model = onmargin.stream.AROWClassifier().learn_one({"a": 1e-150}, "u").learn_one({"a": -1e-150}, "v")
+    model.learn_one({"a": 1e-150}, "v", 1e200)
+    assert abs(model.weights()["a"]) > 1e40
+    explained = model.explain({"a": 1e300, "b": -1e300})
+    assert list(explained) == ["a"]
+    assert np.isfinite(explained["a"])
 
 
 def test_average_over_many_rounds_stays_finite():

@@ -44,6 +44,7 @@ cdef class Stage:
     cdef Round r
     cdef object owner       # of the memory of all parts
     cdef Py_ssize_t n_rows  # at most, of a trial
+    cdef bint single        # whether weights are in single precision
 
     cdef inline void clear(self) noexcept nogil:
         """Clear the half-spaces and losses of a round."""

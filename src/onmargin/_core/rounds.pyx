@@ -21,6 +21,8 @@ from onmargin._core.tasks.task cimport Task, constrain
 
 # A round with a larger gain moves nothing: its step times the number of rounds must be finite, for averages.
 cdef double MOST_GAIN = 1e290
+# The same for weights in single precision, and for the squared length of each step.
+cdef double MOST_SINGLE = 1e70
 
 
 cdef class Totals:
@@ -90,6 +92,7 @@ cdef class Stage:
         size += geometry.n_spare + room
         self.owner = np.zeros(size)
         self.n_rows = rows
+        self.single = geometry.dtype.itemsize == 4
         self.r.x = <Row*>address(self.owner, "d", size, writable=True)
         self.r.halfspaces = <HalfSpace*>(self.r.x + rows)
         self.r.s = <double*>(self.r.halfspaces + halfspaces)
@@ -109,6 +112,17 @@ cdef inline void calibrate(Task task, Geometry geometry, Totals totals, Round* r
             totals.calibration.observe(task, geometry, r, stands_for)
 
 
+cdef bint is_beyond_single(const Round* r, double gain) noexcept nogil:
+    """Return whether the steps of a round may overflow weights in single precision."""
+    cdef Py_ssize_t i
+    cdef const HalfSpace* h
+    for i in range(r.n_halfspaces):
+        h = &r.halfspaces[i]
+        if not h.tau * (h.tau * r.x.squared_norm) < MOST_SINGLE:
+            return True
+    return not gain < MOST_SINGLE
+
+
 cdef void run_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil:
     """Play one round with the rows, the target and the weight of the stage."""
     cdef Round* r = &stage.r
@@ -121,7 +135,8 @@ cdef void run_round(Task task, Step step, Geometry geometry, Totals totals, Stag
     constrain(task, r)                           # suffer the loss
     if r.loss > 0 or step.eager:                 # otherwise passive
         gain = solve(step, r, geometry)
-        if 0 < gain < MOST_GAIN:                 # aggressive, unless the numbers overflow
+        if 0 < gain < MOST_GAIN and not (stage.single and is_beyond_single(r, gain)):
+            # aggressive, unless the numbers overflow
             totals.updates += 1
             totals.dual_value = finite(totals.dual_value + (gain - move(geometry, r) / 2))
     if r.asleep != NULL:

@@ -287,7 +287,9 @@ class StreamLearner(StreamState):
         values = self._model.filling()
         values[places] = given
         there = np.flatnonzero(values)
-        return self._name_values(there, direction @ self._model.mean()[0][:, there] * values[there], top)
+        with np.errstate(over="ignore"):  # clipped, as scores are
+            found = direction @ self._model.mean()[0][:, there] * values[there]
+        return self._name_values(there, np.nan_to_num(found), top)
 
     def intercept(self, label: Any = None) -> float:
         """Return the intercept of a score.

@@ -86,9 +86,11 @@ cdef class Lagged(Transformed):
         return np.zeros(self.n_features) if values is None or not self.with_rows else values[LAGS:]
 
     def plain(self, weights, intercept):
-        """Return the weights and intercepts for rows as they are, after the targets so far."""
+        """Return the weights and intercepts for rows as they are, after the targets so far; overflow is clipped."""
         lags, rest = weights[:, :LAGS], weights[:, LAGS:]
-        intercept = intercept + self.targets[0] + lags @ (self.targets[:LAGS] - self.targets[1:])
+        with np.errstate(all="ignore"):
+            intercept = intercept + self.targets[0] + lags @ (self.targets[:LAGS] - self.targets[1:])
+            intercept = np.nan_to_num(intercept)
         return rest if self.with_rows else np.zeros((len(weights), self.n_features), self.dtype), intercept
 
     def trace_rows(self, rows):

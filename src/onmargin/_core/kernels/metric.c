@@ -1,4 +1,6 @@
 /* The primitives of metric.h, compiled once for the whole library. */
+#include <float.h>
+
 #include "metric.h"
 
 #define BODY "metric_body.h"

@@ -70,6 +70,9 @@ typedef struct {
 /* A feature whose squared deviations sum to at most this has not varied. */
 #define METRIC_SMALLEST_SPREAD 1e-300
 
+/* Below this, the product of the size and the root of a feature has an inverse that is too large for a weight. */
+#define METRIC_LEAST_PRODUCT(REAL) (sizeof(REAL) == sizeof(double) ? 1e-300 : 1e-60)
+
 /* Return the primitives for weights of `itemsize` bytes (4: float, 8: double) on this CPU. */
 const Metric *metric_for(ptrdiff_t itemsize);
 

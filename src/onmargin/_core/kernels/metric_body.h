@@ -19,10 +19,10 @@ TARGET VEC_INLINE void NAME(fetch)(const Row *x, ptrdiff_t later, const REAL *w,
         VEC_PREFETCH(w + x->indices[later] * stride);
 }
 
-/* Return 1 / (m h), or 0 if that is not finite, without a branch. */
+/* Return 1 / (m h), or 0 if a weight could not hold a multiple of it, without a branch. */
 TARGET VEC_INLINE double NAME(rate)(double m, double h)
 {
-    return 1 / (m * h > 1e-300 ? m * h : INFINITY);
+    return 1 / (m * h > METRIC_LEAST_PRODUCT(REAL) ? m * h : INFINITY);
 }
 
 TARGET VEC_INLINE double NAME(reach)(const Row *x, ptrdiff_t k, const REAL *s, double value)
@@ -93,10 +93,21 @@ TARGET VEC_INLINE void NAME(put)(REAL *to, D value)
     memcpy(to, &v, sizeof v);
 }
 
+/* Add to weights. A step is limited for numbers in double precision, so that others are clipped to what a REAL holds. */
 TARGET VEC_INLINE void NAME(rise)(REAL *to, D value)
 {
     SOME v = NAME(pick)(to) + CONVERT(value, SOME);
+    if (sizeof(REAL) < sizeof(double)) {
+        const SOME none = {0}, most = none + (REAL)FLT_MAX, least = none - (REAL)FLT_MAX;
+        v = EITHER_OF_SOME(v > most, most, EITHER_OF_SOME(v < least, least, v));
+    }
     memcpy(to, &v, sizeof v);
+}
+
+TARGET VEC_INLINE void NAME(rise_one)(REAL *to, double value)
+{
+    const REAL v = *to + (REAL)value, most = (REAL)FLT_MAX;
+    *to = sizeof(REAL) == sizeof(double) || (-most <= v && v <= most) ? v : v > 0 ? most : -most;
 }
 
 TARGET VEC_INLINE D NAME(recall)(const double *from)
@@ -225,7 +236,7 @@ TARGET static void NAME(root_move)(const Row *x, const Weights *w, const Weights
         ptrdiff_t j = NAME(place)(x, k, w->stride);
         double value = v[k], slope = g * value, old = H[j], root = sqrt(old * old + slope * slope);
         H[j] = (REAL)root;
-        W[j] += (REAL)(a * (value * NAME(rate)(NAME(reach)(x, k, scales, value), root)));
+        NAME(rise_one)(W + j, a * (value * NAME(rate)(NAME(reach)(x, k, scales, value), root)));
     }
 }
 
@@ -237,7 +248,7 @@ TARGET static void NAME(root_add)(const Row *x, const Weights *l, const Weights 
     for (ptrdiff_t k = 0; k < x->n; k++) {
         ptrdiff_t j = NAME(place)(x, k, l->stride);
         double value = v[k];
-        L[j] += (REAL)(a * (value * NAME(rate)(NAME(reach)(x, k, scales, value), H[j])));
+        NAME(rise_one)(L + j, a * (value * NAME(rate)(NAME(reach)(x, k, scales, value), H[j])));
     }
 }
 
@@ -361,7 +372,8 @@ TARGET VEC_INLINE D NAME(root_lengths)(const int sparse, const Row *x, const Kin
             NAME(fetch)(&row, k + row.n, s, 1);
         const double value = v[k];
         D old = NAME(get)(M + NAME(place)(&row, k, stride)), slope = g * value, h = NAME(roots)(old * old + slope * slope);
-        D mh = (plain + scaled * NAME(reach)(&row, k, s, value)) * h, rate = EITHER(mh > 1e-300, 1 / mh, none);
+        D mh = (plain + scaled * NAME(reach)(&row, k, s, value)) * h;
+        D rate = EITHER(mh > METRIC_LEAST_PRODUCT(REAL), 1 / mh, none);
         total += value * (value * rate);
         memcpy(rates + k * LANES, &rate, sizeof rate);
         NAME(put)(roots + k * LANES, h);
