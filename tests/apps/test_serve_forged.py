@@ -6,7 +6,7 @@ import onmargin
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.repair import check, repair
 from onmargin.apps.serve.service import Settings
-from onmargin.apps.serve.state import Snapshot
+from onmargin.apps.serve.state import Snapshot, State
 from onmargin.io import load_with_notes
 from tests.apps.serving import create, learn, predict, records, served
 from tests.waiting import wait_until
@@ -24,7 +24,7 @@ FORGED = {
     "seq": NUMBERS,
     "chain": (*NUMBERS, 2**32),
     "skipped": (*NUMBERS, 10**6),
-    "stride": (0, *NUMBERS),
+    "stride": (0, 2, *NUMBERS),
     "points": (
         [[1]],
         [[1, 0, "x"]],
@@ -33,10 +33,19 @@ FORGED = {
         [[2, 0, 0.0], [1, 0, 0.0]],
         1,
         [[1, 0, 0.0]] * 500,
+        [[0, 0, 0.0]] * 399,
     ),
-    "confusion": ([[1]], [["yes", "no", -1]], [["yes", "no", "x"]], [[["yes"], "no", 1]], 1, [[{}, "no", 1]]),
-    "corrected": ("x", 0.5, None, -(10**6), 2**63, []),
-    "errors": ([1], [1, 2, 3], ["x", 0.0], [1, -1.0], [-1, 1.0], 1, None),
+    "confusion": (
+        [[1]],
+        [["yes", "no", -1]],
+        [["yes", "no", "x"]],
+        [[["yes"], "no", 1]],
+        1,
+        [[{}, "no", 1]],
+        [["yes", "no", 21]],
+    ),
+    "corrected": ("x", 0.5, None, -(10**6), 21, 2**63, []),
+    "errors": ([1], [1, 2, 3], ["x", 0.0], [1, -1.0], [-1, 1.0], [21, 1.0], 1, None),
     "covering": (
         1,
         {},
@@ -82,6 +91,30 @@ def test_forged_notes_are_refused(client, downloaded, tmp_path, name, k):
     assert [one["name"] for one in client.get("/v1/models").json()["models"]] == ["good"]
     assert learn(client, "good", PAIRS[0]).status_code == 200
     assert not list(client.service.snapshots.folder.iterdir())
+
+
+@pytest.mark.parametrize("seq", [2**53 + 1, 2**62 - 2, 2**62])
+def test_a_model_near_the_limits_of_counters_is_refused(client, downloaded, tmp_path, seq):
+    """After a few more examples, no snapshot of it could be loaded."""
+    model, notes = downloaded
+    answer = upload(client, model, notes | {"seq": seq}, tmp_path / "file")
+    assert answer.status_code == 422, answer.text
+    assert f"more than {2**53}" in answer.json()["error"]
+
+
+def test_a_model_whose_next_snapshot_cannot_be_loaded_is_refused(client, downloaded, tmp_path, monkeypatch):
+    save, written = State.save, []
+
+    def fail(self, path, kept):
+        save(self, path, kept)
+        written.append(path)
+        if len(written) == 2:
+            path.write_bytes(b"damaged")
+
+    monkeypatch.setattr(State, "save", fail)
+    answer = upload(client, *downloaded, tmp_path / "file")
+    assert (answer.status_code, len(written)) == (422, 2), answer.text
+    assert not any(path.exists() for path in written)
 
 
 def test_missing_notes_are_refused(client, downloaded, tmp_path):
@@ -206,8 +239,6 @@ def test_check_and_repair_end_with_a_report(poisoned, tmp_path, monkeypatch):
 
 
 def test_a_repair_that_fails_for_one_model_keeps_the_others(poisoned, tmp_path, monkeypatch):
-    from onmargin.apps.serve.state import State
-
     save = State.save
 
     def fail(self, path, kept):

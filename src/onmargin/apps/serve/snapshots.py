@@ -27,12 +27,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _rehearse(path: Path, room: Room) -> None:
-    """Refuse a snapshot that cannot be loaded again and learn."""
+def _rehearse(path: Path, later: Path, kept: ModelRow, room: Room) -> None:
+    """Refuse a snapshot that cannot be loaded again and learn, or that leads to a `later` one that cannot be loaded."""
     try:
-        Snapshot.read(*load_with_notes(path), room).state.rehearse()
+        state = Snapshot.read(*load_with_notes(path), room).state
+        state.rehearse()
+        state.save(later, kept)
+        Snapshot.read(*load_with_notes(later), room)
+    except OSError:  # of the disk
+        raise
     except Exception as error:
         raise ProblemError(f"the model cannot be used once it is loaded from a file: {error!r:.200}", 422) from error
+    finally:
+        later.unlink(missing_ok=True)
 
 
 class Snapshots:
@@ -78,7 +85,7 @@ class Snapshots:
         try:
             await self.do(copy.save, path, kept)
             if rehearse:
-                await self.do(_rehearse, path, self._service.settings.room)
+                await self.do(_rehearse, path, self.temporary(), kept, self._service.settings.room)
         except OSError as error:
             full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
             words = f"the snapshot could not be written, and nothing has changed: {error.strerror or error}"

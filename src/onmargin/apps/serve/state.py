@@ -252,7 +252,7 @@ class Notes(msgspec.Struct):
     chain: Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
     skipped: Count
     stride: Annotated[int, msgspec.Meta(ge=1, le=2**62)]
-    points: Annotated[list[tuple[Count, Count, float]], msgspec.Meta(max_length=MOST_POINTS)]
+    points: Annotated[list[tuple[Count, Count, float]], msgspec.Meta(max_length=MOST_POINTS - 1)]
     confusion: Annotated[list[tuple[Cell, Cell, Count]], msgspec.Meta(max_length=MOST_CELLS)]
     corrected: Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
     errors: tuple[Count, Annotated[float, msgspec.Meta(ge=0)]]
@@ -263,10 +263,13 @@ class Notes(msgspec.Struct):
         if self.task != model.task:
             raise ValueError(f"task must be {model.task!r}, as of the model; got {self.task!r}")
         state = State(JsonLearner(self.task, model, room), self.seq, self.chain, self.skipped)
-        ends = [0, *(point[0] for point in self.points), self.seq]
+        ends = [0, *(point[0] for point in self.points)]
         losses = [self.errors[1], *(point[2] for point in self.points)]
-        if self.skipped > self.seq or ends != sorted(ends) or not all(map(isfinite, losses)):
+        counts = [self.skipped, self.corrected, self.errors[0], sum(cell[2] for cell in self.confusion), ends[-1]]
+        if max(counts) > self.seq or ends != sorted(set(ends)) or not all(map(isfinite, losses)):
             raise ValueError(f"the numbers of examples or losses do not fit {self.seq} examples")
+        if any(end % self.stride for end in ends):
+            raise ValueError(f"the curve must have points at multiples of stride, which is {self.stride}")
         if state.totals.mistakes + self.corrected < 0:
             raise ValueError(f"corrected must be at least {-state.totals.mistakes}; got {self.corrected}")
         state.curve = Curve(self.stride, self.points)

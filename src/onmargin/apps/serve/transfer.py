@@ -15,6 +15,8 @@ from onmargin.apps.serve.service import check_ngrams
 from onmargin.apps.serve.state import FOREIGN, Covering, Snapshot, State
 from onmargin.io import ModelFileError, load_with_notes
 
+MOST_LEARNED = 2**53  # examples of an uploaded model: its counters never reach the limits of a snapshot
+
 
 def read_model(path: Path, name: str, room: Room) -> tuple[ModelRow, State]:
     """Return the journal entry and the state of an uploaded model file."""
@@ -53,6 +55,9 @@ def read_model(path: Path, name: str, room: Room) -> tuple[ModelRow, State]:
             except ValueError as error:
                 raise ProblemError(str(error), 422) from error
         state.notes = {key: notes[key] for key in FOREIGN if key in notes}
+    totals = state.totals
+    if max(state.seq, totals.rounds, totals.mistakes, totals.updates) > MOST_LEARNED:
+        raise ProblemError(f"the model of the file counts more than {MOST_LEARNED} examples, mistakes or updates", 422)
     parameters = {"model": kind} | _parameters(model)
     if state.covering is not None:
         parameters[COVERAGE] = state.covering.tracker.coverage
