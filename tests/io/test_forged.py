@@ -243,6 +243,54 @@ def test_numbers_that_are_not_finite_are_refused(case, path, data):
         onmargin.load(path, parameters=getattr(case, "given", {}))
 
 
+def single_numbers(found):
+    """Yield the single floating-point numbers of a description, each as a container and a key."""
+    for key in range(len(found)) if isinstance(found, list) else list(found):
+        value = found[key]
+        if type(value) is float or (isinstance(value, dict) and set(value) == {"float"}):
+            yield found, key
+        elif isinstance(value, list | dict):
+            yield from single_numbers(value)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("number", ["nan", "-inf"])
+def test_single_numbers_that_are_not_finite_are_refused(case, path, number):
+    """The intercept coordinate and the first target are NaN as long as they are not known."""
+    plain, arrays = taken_apart(number_of(case))
+    for k in range(len([*single_numbers(plain["state"])])):
+        document = copy.deepcopy(plain)
+        holder, key = [*single_numbers(document["state"])][k]
+        if number == "nan" and key in {"bias", "origin"}:
+            continue
+        holder[key] = {"float": number}
+        path.write_bytes(put_together(document, arrays))
+        with pytest.raises(ModelFileError):
+            onmargin.load(path, parameters=getattr(case, "given", {}))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "number", "reason"),
+    [
+        ("weights", 0, 2.0, "weights must be at most 1"),
+        ("weights", 0, -0.5, "weights must be finite and at least 0"),
+        ("recent", (0, 0), 1e300, "recent must have numbers of labels up to 3"),
+        ("recent", (0, 0), -(2.0**63), "recent must have numbers of labels up to 3"),
+    ],
+)
+def test_votes_that_no_learner_has_are_refused(path, name, place, number, reason):
+    """Logarithms of larger weights, and numbers of labels, were converted to integers that cannot hold them."""
+
+    def change(document, arrays):
+        found = f"state._model.0.0.{name}"
+        arrays[found] = arrays[found].copy()
+        arrays[found][place] = number
+
+    path.write_bytes(forged("AutoClassifier-default-float64", change))
+    with pytest.raises(ModelFileError, match=reason):
+        onmargin.load(path)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -61,7 +61,9 @@ def fill(array, state, str name, least=-np.inf, *, bint infinite=False):
 
 
 def number(value, str name, least=-np.inf):
-    """Return a finite number, which must be at least `least`."""
+    """Return a finite number, which must be at least `least`; the mean of shards is an array without dimensions."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not (
         least <= value and isfinite(<double>value)
     ):

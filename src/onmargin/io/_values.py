@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from math import inf, isfinite, nan, prod
+from math import inf, isfinite, isnan, nan, prod
 from typing import Any
 
 import numpy as np
@@ -398,8 +398,13 @@ def _encode_part(writer: Writer, part: Any, place: str) -> dict[str, Any]:
 
 def _decode_part(reader: Reader, content: Mapping[str, Any]) -> Any:
     kind = reader.part(content["kind"])
-    arguments = tuple(map(reader.decode, content["arguments"]))
-    return put_together(Pieces(kind, arguments, reader.mapped(content["settings"]), reader.decode(content["state"])))
+    arguments, settings = tuple(map(reader.decode, content["arguments"])), reader.mapped(content["settings"])
+    for name, value in (*enumerate(arguments), *settings.items()):
+        for number in value if isinstance(value, tuple) else (value,):
+            # Only an intercept coordinate may be unknown, before the first row.
+            if isinstance(number, float) and not number > -inf and not (name == "bias" and isnan(number)):
+                raise ValueError(f"{name!r} of {kind.__name__} must be a number above -inf; got {number}")
+    return put_together(Pieces(kind, arguments, settings, reader.decode(content["state"])))
 
 
 def _encode_pairs(writer: Writer, values: Mapping[Any, Any], place: str) -> list[Any]:

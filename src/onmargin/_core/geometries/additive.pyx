@@ -4,8 +4,9 @@ from functools import partial
 
 import numpy as np
 
-from onmargin._core.restore import fill, whole, whole_size, zeros
+from onmargin._core.restore import fill, number, whole, whole_size, zeros
 
+from libc.float cimport DBL_MIN
 from libc.math cimport INFINITY, exp, fabs, frexp, ldexp, log, pow, sinh, sqrt
 
 from onmargin._core.geometries.geometry cimport Geometry
@@ -58,7 +59,8 @@ cdef class Additive(Geometry):
         fill(self.theta[:, :self.n_columns], state, "theta")
         fill(self.slopes[:, :self.n_columns], state, "slopes")
         self.clock, self.touched = whole(state["clock"], "clock"), whole(state["touched"], "touched")
-        self.level, self.S, self.highest = state["level"], state["S"], state["highest"]
+        self.level = number(state["level"], "level")
+        self.S, self.highest = number(state["S"], "S", least=0), number(state["highest"], "highest", least=0)
 
     def weights(self):
         """Return a copy of the weights, columns by features."""
@@ -443,12 +445,12 @@ cdef class Entropic(Searching):
     cdef void weigh(self, const Row* x, Py_ssize_t column, double sign, double* up, double* down) noexcept nogil:
         """Sum the weights that a move along the row raises and those that it lowers."""
         cdef Py_ssize_t i
-        cdef double number
+        cdef double value
         for i in range(x.n if column >= 0 else 0):
-            number = (<double*>x.values)[i] * sign
-            if number > 0:
+            value = (<double*>x.values)[i] * sign
+            if value > 0:
                 up[0] += self.v[self.place(x, i, column)] / self.S
-            elif number < 0:
+            elif value < 0:
                 down[0] += self.v[self.place(x, i, column)] / self.S
 
 
@@ -524,6 +526,10 @@ cdef class PNorm(Searching):
         copy.clock, copy.level, copy.S = self.clock, self.level, self.S
         copy.highest, copy.touched = self.highest, self.touched
         return copy
+
+    def __setstate__(self, state):
+        number(state["level"], "level", least=DBL_MIN)
+        Searching.__setstate__(self, state)
 
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
         cdef Py_ssize_t i

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onmargin._core.restore import fill, whole, zeros
+from onmargin._core.restore import fill, number, whole, zeros
 
 from libc.math cimport INFINITY, sqrt
 
@@ -40,7 +40,7 @@ cdef class Ball(Expansion):
         return make, arguments, state | {"squared_norm": self.squared_norm}
 
     def __setstate__(self, state):
-        self.squared_norm = state["squared_norm"]
+        self.squared_norm = number(state["squared_norm"], "squared_norm")
         Expansion.__setstate__(self, state)
 
     def set_center(self, Py_ssize_t key, double squared_norm):
@@ -128,7 +128,7 @@ cdef class BudgetedBall(Ball):
         Ball.__setstate__(self, state)
         live = self.supports()
         self.n_live = self.free = whole(len(live), "the number of supports", most=self.budget)
-        self.doubt = state["doubt"]
+        self.doubt = number(state["doubt"], "doubt", least=0)
         self.seat_memory[live] = np.arange(self.n_live)
         fill(self.gram_memory[:self.n_live, :self.n_live], state, "gram")
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from onmargin._core.restore import fill, whole, zeros
+from onmargin._core.restore import fill, number, whole, zeros
 
 from libc.math cimport INFINITY, exp, fabs, log, pow
 
@@ -99,7 +99,8 @@ cdef class SimplexCenter(LinkedCenter):
         return type(self), (self.n_features,), state
 
     def __setstate__(self, state):
-        self.clock, self.squared_norm = whole(state["clock"], "clock"), state["squared_norm"]
+        self.clock = whole(state["clock"], "clock")
+        self.squared_norm = number(state["squared_norm"], "squared_norm")
         fill(self.vector, state, "vector")
         fill(self.theta, state, "theta")
 

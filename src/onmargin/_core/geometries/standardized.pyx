@@ -104,7 +104,7 @@ cdef class Standardized(Transformed):
     def __setstate__(self, state):
         self.seen.rows = whole(state["rows"], "rows")
         fill(self.means, state, "means")
-        fill(self.spreads, state, "spreads")
+        fill(self.spreads, state, "spreads", least=0)
 
     def alike(self, Geometry inner):
         """Return the same statistics in front of another geometry, which may have fewer or more features."""

@@ -99,6 +99,8 @@ cdef class Grading:
             # Rounds with fewer classes or other models cannot be compared.
             if "recent" in state and np.shape(state["recent"]) == recent.shape:
                 fill(recent, state, "recent")
+                if not (0 <= recent[:, 0].min() and recent[:, 0].max() <= self.width):
+                    raise ValueError(f"recent must have numbers of labels up to {self.width}")
         else:  # two classes before: shares are the cubes of the vote weights
             ranks[:self.n] = -3 * np.log(np.maximum(state["weights"], 1e-100)) / RATE
         self.owners[0][1, :self.n] = ranks[:self.n]

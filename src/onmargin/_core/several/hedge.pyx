@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onmargin._core.restore import fill
+from onmargin._core.restore import fill, number
 
 from libc.float cimport DBL_MIN
 from libc.math cimport INFINITY, exp, expm1, log, log1p
@@ -19,6 +19,8 @@ cdef const Votes* votes = votes_for()
 cdef double FIRST_SHARE = 100_000
 # Models sleep while the sum of the weights that they could have is below this.
 cdef double NEGLIGIBLE_WEIGHT = 0.01
+# Weights of a file may sum to 1 up to rounding.
+cdef double MOST_WEIGHT = 1 + 1e-9
 # Number of first rounds in which no model sleeps.
 cdef double FIRST_ROUNDS = 1024
 # Rounds that a model must be awake before it may fall asleep, and the longest sleep.
@@ -171,11 +173,14 @@ cdef class Hedge:
     def __setstate__(self, state):
         sleep_counts = self.owners[2][:, :self.n]
         fill(self.owners[0][0, :COST, :self.n].T, state, "outcomes")
-        fill(self.owners[1][0, :self.n], state, "weights")
+        fill(self.owners[1][0, :self.n], state, "weights", least=0)
+        if self.owners[1][0, :self.n].max(initial=0) > MOST_WEIGHT:
+            raise ValueError("weights must be at most 1")
         # Without shares, where shards are mixed, weights may underflow.
         np.maximum(self.owners[1][0, :self.n], DBL_MIN, out=self.owners[1][0, :self.n])
-        self.gap, self.mixed = state["gap"], state["mixed"]
-        self.heaviest, self.shares = state["heaviest"], max(state["shares"], 0.0)
+        self.gap, self.mixed = number(state["gap"], "gap"), number(state["mixed"], "mixed")
+        self.heaviest = number(state["heaviest"], "heaviest", least=0)
+        self.shares = max(number(state["shares"], "shares"), 0.0)
         fill(self.owners[1][4, :self.n], state, "weighted")
         sleep_counts[...] = 0
         if "sleep_counts" in state:

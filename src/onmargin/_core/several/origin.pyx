@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onmargin._core.restore import fill
+from onmargin._core.restore import fill, number
 
 from libc.math cimport NAN, copysign, fabs, isnan
 
@@ -45,6 +45,8 @@ cdef class Origin:
 
     def __setstate__(self, state):
         self.value = state.get("origin", 0)
+        if not isnan(self.value):
+            number(self.value, "origin")
         if self.tempered and "distances" in state:
             distances = np.zeros(3)
             fill(distances, state, "distances")
