@@ -9,6 +9,8 @@ import pytest
 
 import onmargin.io
 from onmargin.io import read_arff, read_json, read_jsonl, read_mbox
+from onmargin.io._reader import line_reader
+from onmargin.io._source import RecordError
 from onmargin.io.documents import _Stripper
 
 MAIL = "From a\nContent-Type: {}\n\n{}\n\n"
@@ -38,6 +40,30 @@ def test_a_record_that_cannot_be_parsed_is_skipped(read, bad, good):
     skipped = []
     reader.on_error = skipped.append
     assert (len(list(reader)), len(skipped)) == (2, 1)
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n", "@relation r\n@attribute a numeric\n", "@attribute\n@data\n1\n"])
+def test_a_header_that_cannot_be_read_ends_the_file(text):
+    """With `on_error`, the reader looked for the header again and again after the end of the file."""
+    reader = read_arff(io.StringIO(text))
+    skipped = []
+    reader.on_error = skipped.append
+    with pytest.raises(onmargin.io.ReadError) as caught:
+        list(reader)
+    assert (caught.value.skippable, skipped) == (False, [])
+
+
+def test_a_problem_that_consumes_nothing_ends_the_loop():
+    def parse(lines, at):
+        yield from lines
+        raise RecordError("the file has no end")
+
+    reader = line_reader(io.StringIO("a\nb\n"), parse)
+    skipped = []
+    reader.on_error = skipped.append
+    with pytest.raises(onmargin.io.ReadError, match="no end"):
+        list(reader)
+    assert len(skipped) == 1
 
 
 def test_tags_that_do_not_end_take_linear_work(monkeypatch):

@@ -220,14 +220,16 @@ def line_reader(
 
     def records(at: Place) -> Iterator[T_co]:
         with opened(source, at) as stream, closing(Lines(stream, at, newline)) as rows:
+            skipped = -1  # the line of the last problem
             while True:
                 try:
                     with as_record_errors():
                         yield from parse(rows, at)
                     return
                 except RecordError as problem:
-                    if at.skip is None or isinstance(problem, DamageError):
+                    if at.skip is None or isinstance(problem, DamageError) or at.line == skipped:
                         raise
+                    skipped = at.line
                     at.skip(problem)
                     if go_on is not None:
                         go_on(rows)

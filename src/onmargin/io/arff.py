@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from onmargin.io._reader import Columns, Reader, ReadError, Record, line_reader, parse_number
-from onmargin.io._source import Place, RecordError, Source
+from onmargin.io._source import DamageError, Place, RecordError, Source
 from onmargin.io.format import Head, Recipe
 from onmargin.io.table_format import TableFormat
 
@@ -72,7 +72,10 @@ def read_arff(path: Source, label: str | int | None = -1, *, weight: str | int |
 
 
 def _header(lines: Iterable[str]) -> list[Attribute]:
-    """Read the columns from the lines of a file; those after "@data" are not consumed."""
+    """Read the columns from the lines of a file; those after "@data" are not consumed.
+
+    No row can be read after a problem in the header.
+    """
     attributes: list[Attribute] = []
     for line in lines:
         text = line.strip()
@@ -82,11 +85,11 @@ def _header(lines: Iterable[str]) -> list[Attribute]:
         if word.startswith("@attribute"):
             parts = _ATTRIBUTE.fullmatch(text)
             if parts is None:
-                raise RecordError(f"an attribute has a name and a type; got {text[:60]!r}")
+                raise DamageError(f"an attribute has a name and a type; got {text[:60]!r}")
             attributes.append(_attribute(_unquoted(parts[1]), parts[2].strip()))
         elif text and not text.startswith("%") and word != "@relation":
-            raise RecordError(f"the header has @relation, @attribute and @data; got {text[:60]!r}")
-    raise RecordError("the file has no @data")
+            raise DamageError(f"the header has @relation, @attribute and @data; got {text[:60]!r}")
+    raise DamageError("the file has no @data")
 
 
 def _attribute(name: str, kind: str) -> Attribute:
