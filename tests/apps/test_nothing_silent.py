@@ -420,6 +420,16 @@ def test_labels_cannot_control_a_terminal(tmp_path):
         assert all(c.isprintable() or c == "\n" for c in onmargin(*command))
 
 
+def test_names_of_files_in_a_folder_cannot_control_a_terminal(tmp_path):
+    for k, label in enumerate("abab"):
+        (tmp_path / "data" / label).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / label / f"{k}\x1b]0;title\x07").write_bytes(b"some words" if k else b"some \xff words")
+    process = start("train", tmp_path / "data", "-o", tmp_path / "model")
+    shown = process.communicate(timeout=LIMIT)[1].decode()
+    assert r"0\x1b]0;title\x07" in shown
+    assert all(c.isprintable() or c == "\n" for c in shown)
+
+
 def test_a_fifo_in_a_folder_is_named(tmp_path):
     for label in ("a", "b"):
         (tmp_path / "data" / label).mkdir(parents=True)
