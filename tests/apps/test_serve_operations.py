@@ -19,6 +19,7 @@ def test_the_access_log_has_no_payload(tmp_path):
         predict(client, "m", "secret words")
         client.get("/v1/models/m/weights", params={"label": "secret label"})
         client.get("/v1/models/n")
+        client.get("/v1/%1b%7f%c2%9b%e2%80%ae%f3%a0%80%81é")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert "secret" not in path.read_text()
     assert [(line["method"], line["path"], line["status"]) for line in lines] == [
@@ -27,7 +28,9 @@ def test_the_access_log_has_no_payload(tmp_path):
         ("POST", "/v1/models/m/predict", 200),
         ("GET", "/v1/models/m/weights", 200),
         ("GET", "/v1/models/n", 404),
+        ("GET", "/v1/\x1b\x7f\x9b\u202e\U000e0001é", 404),
     ]
+    assert all(line.isprintable() for line in path.read_text().splitlines())
     assert all(line.keys() == {"time", "client", "method", "path", "status", "ms"} for line in lines)
     assert {line["client"] for line in lines} == {"127.0.0.1"}
 

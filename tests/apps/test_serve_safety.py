@@ -320,6 +320,10 @@ def test_rates_behind_a_proxy(tmp_path):
     assert 429 in statuses(Limits(rate=0.001, proxies=here), *invented)
     chain = [f"192.0.2.{k}, 127.0.0.9" for k in range(6)]
     assert statuses(Limits(rate=0.001, proxies=here), *chain) == [200] * 6
+    network = [f"2001:db8:0:1::{k}" for k in range(6)]
+    assert 429 in statuses(Limits(rate=0.001, proxies=here), *network)
+    for others in ([f"2001:db8:0:{k}::1" for k in range(6)], [f"::ffff:192.0.2.{k}" for k in range(6)]):
+        assert statuses(Limits(rate=0.001, proxies=here), *others) == [200] * 6
     assert "--proxy" in command("serve", "--data", tmp_path, "--proxy", "nowhere", code=2)
 
 

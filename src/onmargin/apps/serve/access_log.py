@@ -8,6 +8,11 @@ from logging.handlers import WatchedFileHandler
 import msgspec
 
 
+def _escaped(c: str) -> str:
+    units = c.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[k : k + 4]}" for k in range(0, len(units), 4))
+
+
 class AccessLog:
     """Access log in a file, which may be rotated, or on standard output if the path is "-"."""
 
@@ -26,6 +31,8 @@ class AccessLog:
             "ms": round(1000 * seconds, 3),
         }
         text = msgspec.json.encode(line).decode()
+        if not text.isprintable():  # a path may have characters that control a terminal
+            text = "".join(c if c.isprintable() else _escaped(c) for c in text)
         self._handler.handle(logging.LogRecord("onmargin.access", logging.INFO, "", 0, text, None, None))
 
     def close(self) -> None:

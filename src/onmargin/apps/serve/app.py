@@ -169,8 +169,7 @@ class App:
             if more or size > SMALL:
                 if not claims:
                     in_flight = self._files_in_flight if operation.sent is bytes else self._in_flight
-                    address = self._gate.address(headers, client)
-                    claims.append(Claim(in_flight, address, reads=not operation.needs))
+                    claims.append(Claim(in_flight, self._gate.client(headers, client), reads=not operation.needs))
                 claims[0].add(len(parts[-1]))
         body = b"".join(parts)
         if operation.sent is bytes:

@@ -1,5 +1,7 @@
 """The gate: authorization, rate limits and size limits of requests, and their answers."""
 
+from contextlib import suppress
+from ipaddress import IPv6Address
 from typing import Any, NamedTuple
 
 import msgspec
@@ -72,7 +74,7 @@ class Gate:
     def let_in(self, headers: dict[bytes, bytes], client: tuple[str, int] | None, needed: Right | None) -> Right:
         """Refuse clients that are not authorized or exceed the rate; return the right of the others."""
         if self._limits.rate:
-            self._rate.take(self.address(headers, client))
+            self._rate.take(self.client(headers, client))
         if not self._tokens:
             # A page of another site can point its own host name to this machine and send requests on behalf of its
             # visitor (DNS rebinding). If it uses a name of this machine, the browser sends the origin of the page.
@@ -103,6 +105,16 @@ class Gate:
         forwarded = headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")
         while self._limits.trusts(address) and forwarded and (before := forwarded.pop().strip()):
             address = before[:64]
+        return address
+
+    def client(self, headers: dict[bytes, bytes], client: tuple[str, int] | None) -> str:
+        """Return what limits apply to: an IPv4 address, or the first 64 bits of an IPv6 one, whose rest is free."""
+        address = self.address(headers, client)
+        if ":" not in address:
+            return address
+        with suppress(ValueError):
+            found = IPv6Address(address)
+            return str(found.ipv4_mapped or found.packed[:8].hex())
         return address
 
     def announced(self, headers: dict[bytes, bytes], kind: type) -> int:
