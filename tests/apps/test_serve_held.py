@@ -1,12 +1,16 @@
 """Delayed labels: predictions are kept on disk, and the error counts the prediction made at that time."""
 
+import sqlite3
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
 from onmargin.apps.serve.held import HeldLimits
 from onmargin.apps.serve.journal_file import JournalError
+from onmargin.apps.serve.json_learner import Room
+from onmargin.apps.serve.repair import check
 from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.witness import Witness, read_witness
 from tests.apps.program import onmargin as command
@@ -212,3 +216,28 @@ def test_a_clock_that_is_set_ahead_drops_nothing(tmp_path, monkeypatch):
         predict(client, "m", PAIRS[6][0], keep=True)
         monkeypatch.undo()
         assert label(client, ids, ["yes"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "delete from held where number = 2",
+        "delete from held where number = 3",
+        "delete from held",
+        "update held set body = '{}' where number = 2",
+        "update held set at = 0 where number = 2",
+        "update held_counts set number = 2",
+    ],
+)
+def test_kept_predictions_that_were_changed_in_the_file_are_noticed(tmp_path, change):
+    with served(tmp_path / "data") as client:
+        for name in ("m", "other"):
+            create(client, name)
+            learn(client, name, *PAIRS[:5])
+        kept(client, *(x for x, _ in PAIRS[:3]))
+    with closing(sqlite3.connect(tmp_path / "data" / "journal.sqlite")) as db, db:
+        db.execute(change)
+    report = check(tmp_path / "data", Room())
+    assert not report.good
+    assert "kept prediction" in report.lines[0]
+    assert report.lines[1].startswith("other: intact")

@@ -116,6 +116,7 @@ def _look_through(journal: Journal, kept: ModelRow, last: int, room: Room) -> No
     n = sum(1 for _ in journal.all_rows(kept.id, kept.earliest, None if kept.earliest else 0))
     if n != last - kept.earliest:
         raise JournalError(f"the journal is damaged: {last - kept.earliest - n} examples are missing. {ADVICE}")
+    journal.held.inspect(kept.id, thorough=True)
     for _, file in journal.snapshots(kept.id):
         path = journal.path.parent / "snapshots" / file
         if Snapshot.load(path, room) is None:

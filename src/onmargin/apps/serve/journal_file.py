@@ -38,7 +38,10 @@ create table held (
     model integer not null, number integer not null, at real not null, body blob not null, hash integer not null,
     primary key (model, number)
 ) without rowid;
-create table held_counts (model integer primary key, last integer not null, hash integer not null);
+create table held_counts (
+    model integer primary key, last integer not null, number integer not null, sum integer not null,
+    hash integer not null
+);
 """
 
 

@@ -106,6 +106,7 @@ def replay(journal: Journal, model: int, state: State, until: int | None) -> Non
 
 def check_witness(journal: Journal, kept: ModelRow, state: State, seen: Seen) -> None:
     """Refuse a journal that has fewer or other examples than its witness recorded."""
+    journal.held.inspect(kept.id)
     held = journal.held.last(kept.id)
     if seen.point.held > held:
         raise JournalError(
