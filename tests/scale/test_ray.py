@@ -12,7 +12,7 @@ from onmargin.io.model_file import to_bytes
 from onmargin.scale import LocalEngine, RayEngine
 from tests.apps.program import onmargin, start
 from tests.saved import same_bytes
-from tests.shards import Deadly, add_slowly, fail_at_two
+from tests.shards import Deadly, add_slowly, cut, die_at_one, fail_at_two
 from tests.waiting import LIMIT, wait_until
 
 ray = pytest.importorskip("ray", reason="Ray is an extra")
@@ -85,6 +85,13 @@ def test_worker_killed_in_each_epoch(engine, shards, tmp_path):
     model = scale.fit(AROWClassifier(average=True), shards, engine=deadly, epochs=2)
     assert deadly.deaths == len(list(tmp_path.glob("death*"))) == 3  # once while the shards are first read
     assert to_bytes(model) == expected(shards, 2)
+
+
+@pytest.mark.full
+def test_repeated_crashes_are_an_error(engine):
+    """Ray would start the task again without end."""
+    with pytest.raises(RuntimeError, match="a worker died 3 times with 'part 1'"):
+        list(engine.map(die_at_one, cut(np.eye(4), np.arange(4), 2), None))
 
 
 @pytest.mark.full

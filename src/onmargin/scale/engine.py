@@ -19,8 +19,8 @@ Item = TypeVar("Item")
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
-# Number of consecutive worker deaths, with nothing done in between, after which the engine gives up.
-_DEATHS = 3
+# Number of worker deaths after which an engine gives up: with nothing done in between, or with one item of Ray.
+DEATHS = 3
 
 
 class Engine(Protocol):
@@ -118,7 +118,7 @@ class LocalEngine:
                             self._pool.end_workers()
                         self.close()
                         deaths += 1
-                        if deaths == _DEATHS:
+                        if deaths == DEATHS:
                             raise RuntimeError(
                                 f"a worker died {deaths} times in a row, with nothing done in between: give "
                                 "fewer workers if memory ran out, and keep what a script does under "

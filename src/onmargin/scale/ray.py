@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
 
+from onmargin.scale.engine import DEATHS
+
 Item = TypeVar("Item")
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
@@ -107,7 +109,7 @@ class RayEngine:
         """
         ray = self._ray
         given = ray.put(shared)
-        task = ray.remote(_call).options(max_retries=-1, num_cpus=1)
+        task = ray.remote(_call).options(max_retries=DEATHS - 1, num_cpus=1)
         ahead = self._at_once or len(items)
         calls: dict[int, Any] = {}
         try:
@@ -119,6 +121,11 @@ class RayEngine:
                     result = ray.get(calls.pop(turn))
                 except ray.exceptions.RayTaskError as error:
                     raise (error.cause or error) from None
+                except ray.exceptions.WorkerCrashedError as error:
+                    raise RuntimeError(
+                        f"a worker died {DEATHS} times with {getattr(items[turn], 'name', items[turn])!r:.200}: check "
+                        "whether memory ran out, and give fewer workers or smaller shards"
+                    ) from error
                 yield result
         finally:
             for call in calls.values():
