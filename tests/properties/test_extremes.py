@@ -249,6 +249,23 @@ def test_contributions_that_overflow_are_clipped():
     assert np.isfinite(explained["a"])
 
 
+@pytest.mark.parametrize(
+    ("model", "rows", "weight"),
+    [
+        (onmargin.DualAscentClassifier(), [[1e150, -5e149], [1.0, -0.5], [1e250, -5e249]], 1.0),
+        (onmargin.PNormPerceptron(), [[0.4, -0.2]], 1e-308),
+    ],
+    ids=str,
+)
+def test_models_of_extreme_rows_can_be_loaded_again(model, rows, weight, tmp_path):
+    model = deepcopy(model)
+    for k, row in enumerate(rows):
+        with np.errstate(all="ignore"):
+            model.partial_fit([row], [k % 2], classes=[0, 1], sample_weight=[weight])
+        onmargin.save(model, tmp_path / "model")
+        onmargin.load(tmp_path / "model")
+
+
 def test_average_over_many_rounds_stays_finite():
     """The step of 1e307 is finite, and forty times as much is not."""
     model = onmargin.PassiveAggressiveClassifier(C=np.inf, average=True, fit_intercept=False)

@@ -177,7 +177,8 @@ class KeptExamples(Part):
         return iter(vars(self).values())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(self)
+        clipped = vars(self) | {"scores": np.nan_to_num(self.scores)}  # they may overflow
+        return type(self), tuple(clipped.values())
 
     def last(self, window: int | None) -> KeptExamples:
         """Return those that are in the window with one more."""

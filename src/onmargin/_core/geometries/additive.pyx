@@ -6,7 +6,6 @@ import numpy as np
 
 from onmargin._core.restore import fill, number, whole, whole_size, zeros
 
-from libc.float cimport DBL_MIN
 from libc.math cimport INFINITY, exp, fabs, frexp, ldexp, log, pow, sinh, sqrt
 
 from onmargin._core.geometries.geometry cimport Geometry
@@ -528,7 +527,7 @@ cdef class PNorm(Searching):
         return copy
 
     def __setstate__(self, state):
-        number(state["level"], "level", least=DBL_MIN)
+        number(state["level"], "level", least=5e-324)  # a power of two, which may be subnormal
         Searching.__setstate__(self, state)
 
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
