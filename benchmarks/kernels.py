@@ -12,7 +12,7 @@ import numpy as np
 from timing import race, ratios
 
 from onmargin import PassiveAggressiveClassifier, reference
-from onmargin.lab.data import mnist, standardized, usps
+from onmargin.lab.data import mnist, standardize, usps
 
 C, DEGREE, BLOCK = 100.0, 5, 256
 
@@ -23,7 +23,7 @@ def digits(data: Path | None) -> tuple[np.ndarray, np.ndarray]:
         return usps(data)
     random = np.random.default_rng(0)
     y = random.integers(10, size=7291)
-    return standardized(random.normal(scale=0.2, size=(10, 256))[y] + random.standard_normal((7291, 256))), y
+    return standardize(random.normal(scale=0.2, size=(10, 256))[y] + random.standard_normal((7291, 256))), y
 
 
 def compiled(X: np.ndarray, y: np.ndarray, coef0: float = 1.0) -> PassiveAggressiveClassifier:

@@ -22,8 +22,8 @@ from timing import race, ratios
 from vowpal_wabbit import VowpalWabbit
 from workloads import WORKLOADS, Workload
 
-from onmargin.apps.request import Request
 from onmargin.apps.train import train
+from onmargin.apps.training_options import TrainingOptions
 
 ROWS = 50_000
 DOCUMENTS = 20_000
@@ -33,8 +33,8 @@ CODE = "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], 'onma
 
 def onmargin(path: Path, out: Path, model: str = CLASSIFIER, **parameters: object) -> Callable[[], object]:
     """Return a training run of the passive-aggressive learner, one model as in Vowpal Wabbit."""
-    request = Request((str(path),), parameters=parameters, model=model)
-    return lambda: train(request, str(out), resume=False, start=None, every=None, quiet=True)
+    options = TrainingOptions((str(path),), parameters=parameters, model=model)
+    return lambda: train(options, str(out), resume=False, start=None, every=None, quiet=True)
 
 
 def measure(title: str, megabytes: float, learning: dict[str, Callable[[], object]], repeats: int) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from onmargin import PassiveAggressiveClassifier
-from onmargin.lab.data import mnist, standardized, usps
+from onmargin.lab.data import mnist, standardize, usps
 
 # %%
 # Load the data, shifted and scaled to mean 0 and average squared norm 1, each data set with the constant of its kernel.
@@ -26,7 +26,7 @@ from onmargin.lab.data import mnist, standardized, usps
 folder = os.environ.get("ONMARGIN_DATA")
 if folder is None:
     X, y = load_digits(return_X_y=True)
-    data = {"digits": (standardized(X), y, 1.0)}
+    data = {"digits": (standardize(X), y, 1.0)}
 else:
     data = {"USPS": (*usps(Path(folder)), 1.0), "MNIST": (*mnist(Path(folder)), 0.5)}
 

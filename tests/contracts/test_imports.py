@@ -6,13 +6,15 @@ import subprocess
 import sys
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import onmargin
 
-PACKAGE = Path(__file__).parents[2] / "src/onmargin"
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src/onmargin"
 
 # Layers, from the bottom up. A module may import from its own part and from lower layers, never from a sibling.
 LAYERS = [
@@ -267,3 +269,18 @@ def test_learners_of_streams_are_those_that_type_checkers_see():
     for name, (module, _) in found.items():
         assert getattr(onmargin.stream, name).__module__ == module
         assert name in onmargin.__all__
+
+
+SCRIPTS = sorted(
+    path.relative_to(ROOT) for folder in ("benchmarks", "examples") for path in ROOT.glob(f"{folder}/**/*.py")
+)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=str)
+def test_examples_and_benchmarks_import_existing_names(path):
+    """They run less often than tests."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "onmargin":
+            for alias in node.names:
+                found = hasattr(import_module(node.module), alias.name) or find_spec(f"{node.module}.{alias.name}")
+                assert found, f"{node.module} has no {alias.name}"

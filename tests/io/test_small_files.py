@@ -117,6 +117,10 @@ def use_another_type(content, arrays):
     content["number"] = {"scalar": ["float32", 0.0]}
 
 
+def be_unknown(content, arrays):
+    content["number"] = {"scalar": ["float64", {"float": "nan"}]}
+
+
 def test_unchanged_files_are_read():
     assert from_bytes(forged(lambda content, arrays: None)).predict(sparse_model()[1]).shape == (60,)
 
@@ -130,6 +134,7 @@ def test_unchanged_files_are_read():
         (shorten, "one for each"),
         (use_signs, "places of int32"),
         (use_another_type, "numbers of float64"),
+        (be_unknown, "not finite"),
     ],
 )
 def test_inconsistent_arrays_are_refused(change, message):

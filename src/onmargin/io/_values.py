@@ -273,6 +273,8 @@ def _decode_mostly(reader: Reader, content: Mapping[str, Any]) -> NDArray[Any]:
     )
     if not isinstance(number, np.number) or number.dtype != others.dtype or places.dtype.kind != "u":
         raise ValueError(f"numbers of {others.dtype} at places of {places.dtype} among {number!r:.60}")
+    if np.isnan(number):  # as in other arrays
+        raise ValueError("an array has numbers that are not finite, which no learner makes")
     if places.shape != others.shape or places.ndim != 1 or (places[1:] <= places[:-1]).any():
         raise ValueError("the places of numbers must rise, and there must be one for each")
     if len(places) and places[-1] >= prod(shape):
