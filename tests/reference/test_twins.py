@@ -28,6 +28,7 @@ TWINS = {
     "Ranking": "label_ranking",
     "Quantile": "quantile",
     "Regression": "regression",
+    "RivalSequences": "rival_labelings",
     "Sequence": "play_sequences",
     "ExpertVote": "several",
     "SequenceVote": "vote",

@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
+from operator import add
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 from onmargin import AROWClassifier, io, scale
 from onmargin.io.model_file import to_bytes
 from onmargin.scale import LocalEngine
+from onmargin.scale.engine import _Pool
 from tests.shards import Deadly, add_slowly, die, fail_at_two, note_worker
 from tests.waiting import wait_until
 
@@ -142,6 +145,31 @@ def test_a_fork_server_that_is_killed_is_replaced(tmp_path):
         os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
         assert list(engine.map(add_slowly, range(9), 10)) == list(range(10, 19))
         wait_until(lambda: all(map(ended, workers)))  # from the previous pool
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("dies", ["at once", "later"])
+def test_a_call_that_a_breaking_pool_has_lost_is_repeated(monkeypatch, dies):
+    """An executor may take a call while it breaks, and never complete it."""
+    submit, lost = _Pool.submit, []
+
+    def lose(self, fn, item, shared):
+        if item == 1 and not lost:
+            lost.append(item)
+            if dies == "at once":
+                for process in list(self._executor._processes.values()):
+                    process.kill()
+            return Future()
+        if item == 3 and len(lost) == 1 and dies == "later":
+            lost.append(item)
+            raise BrokenProcessPool("a worker died")
+        return submit(self, fn, item, shared)
+
+    monkeypatch.setattr(_Pool, "submit", lose)
+    engine = LocalEngine(2)
+    try:
+        assert list(engine.map(add, range(6), 10)) == list(range(10, 16))
     finally:
         engine.close()
 

@@ -208,3 +208,19 @@ class QuantileTracker(Part):
         if size < inf:
             self.unit += (size - self.unit) / min(self.rounds, MEMORY)
         return covered
+
+
+def trackers_of(wrapper: Any) -> list[QuantileTracker]:
+    """Return the trackers of the thresholds of prediction sets or intervals.
+
+    Parameters
+    ----------
+    wrapper : PredictionSets or Intervals
+        The sets or intervals.
+
+    Returns
+    -------
+    trackers : list of QuantileTracker
+        One for all labels or both ends, or one per label or end.
+    """
+    return [*wrapper._trackers.values()]

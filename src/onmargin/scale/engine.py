@@ -21,6 +21,8 @@ Result = TypeVar("Result")
 
 # Number of worker deaths after which an engine gives up: with nothing done in between, or with one item of Ray.
 DEATHS = 3
+# Seconds without a result after which an engine looks whether its pool still works.
+PATIENCE = 1.0
 
 
 class Engine(Protocol):
@@ -111,12 +113,14 @@ class LocalEngine:
                         for k in range(turn, min(turn + ahead, len(items))):
                             if k not in calls or isinstance(_failure(calls[k]), BrokenProcessPool):
                                 calls[k] = self._workers().submit(fn, items[k], shared)
-                        result = calls[turn].result()
+                        result = self._wait(calls[turn])
                         break
                     except BrokenProcessPool as error:
                         if self._pool is not None:
                             self._pool.end_workers()
                         self.close()
+                        # Nothing completes the other calls of a closed pool, not even with an error.
+                        calls = {k: call for k, call in calls.items() if call.done() and not call.cancelled()}
                         deaths += 1
                         if deaths == DEATHS:
                             raise RuntimeError(
@@ -132,6 +136,16 @@ class LocalEngine:
                 call.cancel()
             if self._pool is not None:
                 self._pool.forget(shared)
+
+    def _wait(self, call: "Future[Result]") -> Result:
+        """Return the result of a call; raise BrokenProcessPool if the pool has lost the call while it broke."""
+        while True:
+            try:
+                return call.result(PATIENCE)
+            except TimeoutError:
+                if call.done():
+                    return call.result()
+                self._workers().check()
 
     def _workers(self) -> "_Pool":
         if self._pool is None:
@@ -171,6 +185,10 @@ class _Pool:
             return self._executor.submit(_call, fn, item, str(path))
         except (ConnectionError, EOFError, FileNotFoundError) as error:
             raise BrokenProcessPool("the server that processes are forked from has died") from error
+
+    def check(self) -> None:
+        """Raise BrokenProcessPool if the processes have died."""
+        self._executor.submit(int)
 
     def forget(self, shared: "_Shared") -> None:
         """Delete the file of a shared object that no more calls will use."""

@@ -7,7 +7,7 @@ import numpy as np
 from onmargin._core.geometries.geometry import float_type
 from onmargin._core.restore import fill, whole, whole_size, zeros
 
-from libc.math cimport INFINITY, isfinite, isnan, sqrt
+from libc.math cimport INFINITY, fabs, isfinite, isnan, sqrt
 from libc.string cimport memset
 
 from onmargin._core.expansion cimport Expansions, expansions_for
@@ -509,9 +509,15 @@ cdef class Forgetron(Budgeted):
         for i in range(oldest, new + 1):
             along += self.row(oldest)[self.turn(i)] * self.inner(oldest, i)
         cdef double square = squared - 2 * along, linear = 2 * sqrt(squared * self.tally[0] / self.tally[1])
-        cdef double room = self.tally[2]
+        cdef double room = self.tally[2], unit
+        if linear == INFINITY:  # the product has overflowed
+            linear = 2 * sqrt(squared) * sqrt(self.tally[0] / self.tally[1])
         if square + linear > room:
-            phi = room / (linear / 2 + sqrt(max(linear * linear / 4 + square * room, 0)))
+            unit = max(linear, fabs(square), room)
+            unit = unit if unit > 1e150 else 1  # products of larger numbers overflow
+            phi = room / unit / (linear / unit / 2 + sqrt(
+                max(linear / unit * (linear / unit) / 4 + square / unit * (room / unit), 0)
+            ))
         self.tally[2] = max(room - phi * (phi * square + linear), 0)
         for i in range(oldest, new + 1):
             for c in range(self.width):

@@ -16,6 +16,7 @@ from onmargin.apps.serve import schema
 from onmargin.apps.serve.journal import ModelRow
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.confidence import QuantileTracker
+from onmargin.confidence.tracking import trackers_of
 from onmargin.io import load_with_notes, save
 
 MOST_CELLS = 2500  # maximum number of cells of the confusion matrix
@@ -179,7 +180,7 @@ class Covering:
         if others or task not in {"classify", "regress"} or options["rate"] != made.tracker.rate:
             what = f"{others[0]}=True" if others else f"rate={options['rate']:g}, or for the task {task}"
             raise ValueError(f"prediction sets or intervals with {what} cannot be served")
-        found, (made.tracker,) = saved.coverage_, saved._trackers.values()
+        found, (made.tracker,) = saved.coverage_, trackers_of(saved)
         if isfinite(found.size):
             made.size, made.sized = found.size * made.tracker.rounds, made.tracker.rounds
         return made
