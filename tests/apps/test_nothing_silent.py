@@ -184,7 +184,7 @@ def test_new_columns_of_a_later_file_are_noticed(tmp_path):
 
 
 def test_a_header_within_a_table_is_noticed(tmp_path):
-    """The names in joined files were an example, and that of the label a class."""
+    """The names in joined files were an example, and the label column was a class."""
     data, out, other = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "other.csv"
     other.write_text(data.read_text() * 2)
     message = onmargin("train", other, "-o", out, code=1)

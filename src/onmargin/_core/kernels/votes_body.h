@@ -70,7 +70,7 @@ TARGET static void NAME(charge)(const SleepCounts *sleep, double expected, ptrdi
     for (ptrdiff_t k = 0; k < n; k += LANES) {
         const V awake = NAME(get)(sleep->awake + k), loss = PICK(awake != 0, NAME(get)(l + k), mean);
         const V charged = NAME(capped)(NAME(get)(sleep->charged + k) + PICK(awake != 0, none, mean));
-        const V behind = NAME(get)(sleep->behind + k), later = NAME(capped)(behind + loss - mean);
+        const V behind = NAME(get)(sleep->behind + k), later = NAME(capped)(NAME(larger)(behind + loss - mean, none - DBL_MAX));
         const V sum = NAME(capped)(NAME(get)(total + k) + PICK(awake != 0, loss, none));
         NAME(put)(l + k, loss);
         NAME(put)(total + k, sum);
