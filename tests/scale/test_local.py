@@ -17,7 +17,7 @@ import pytest
 from onmargin import AROWClassifier, io, scale
 from onmargin.io.model_file import to_bytes
 from onmargin.scale import LocalEngine
-from onmargin.scale.engine import _Pool
+from onmargin.scale.engine import _call, _Pool
 from tests.shards import Deadly, add_slowly, die, fail_at_two, note_worker
 from tests.waiting import wait_until
 
@@ -167,6 +167,24 @@ def test_a_call_that_a_breaking_pool_has_lost_is_repeated(monkeypatch, dies):
         return submit(self, fn, item, shared)
 
     monkeypatch.setattr(_Pool, "submit", lose)
+    engine = LocalEngine(2)
+    try:
+        assert list(engine.map(add, range(6), 10)) == list(range(10, 16))
+    finally:
+        engine.close()
+
+
+def test_a_call_whose_pool_ended_while_it_began_is_repeated(monkeypatch):
+    """A worker that ends deletes the files of the pool, while another begins a call."""
+    submit, lost = _Pool.submit, []
+
+    def begin_late(self, fn, item, shared):
+        if item == 1 and not lost:
+            lost.append(item)
+            return self._executor.submit(_call, fn, item, str(self._path(shared)) + "deleted")
+        return submit(self, fn, item, shared)
+
+    monkeypatch.setattr(_Pool, "submit", begin_late)
     engine = LocalEngine(2)
     try:
         assert list(engine.map(add, range(6), 10)) == list(range(10, 16))

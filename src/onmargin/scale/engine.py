@@ -253,6 +253,10 @@ def _call(fn: Callable[[Any, Any], Result], item: Any, path: str) -> Result:
     """Call the function; runs in a worker."""
     if path not in _known:
         _known.clear()
+        try:
+            data = Path(path).read_bytes()
+        except FileNotFoundError as error:  # a worker that ends has deleted the folder of its pool
+            raise BrokenProcessPool("the pool has ended") from error
         # Unpickling is safe: the parent process wrote the file, in a folder that no other user can write to.
-        _known[path] = pickle.loads(Path(path).read_bytes())
+        _known[path] = pickle.loads(data)
     return fn(item, _known[path])
