@@ -140,6 +140,23 @@ def test_inspect_shows_the_model(records, rows):
     assert done["parameters"]["experts"] == "all"
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_inspect_shows_a_linear_expert_where_a_forest_leads(tmp_path, n_classes):
+    X = np.random.default_rng(0).uniform(-1, 1, (600, 3))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1, 0) + (n_classes == 3) * (X[:, 2] > 0.8)
+    data, path = tmp_path / "data.csv", tmp_path / "model"
+    data.write_text("a,b,c,label\n" + "".join(f"{a},{b},{c},class {k}\n" for (a, b, c), k in zip(X, y, strict=True)))
+    report("train", data, "-o", path, "-q")
+    results, found = library.load(path).experts_, report("inspect", path)
+    assert results.coef[results.leader] is None
+    assert found["leading_model"] == results.names[results.leader]
+    best = results.names.index(found["heaviest_features_of"])
+    assert results.lost[best] == min(results.lost[m] for m in range(len(results.names)) if results.coef[m] is not None)
+    features = found["heaviest_features"]
+    for named in features.values() if n_classes == 3 else [features]:
+        assert set(named) == {"a", "b", "c"}
+
+
 def test_inspect_takes_any_model(tmp_path):
     path = tmp_path / "model"
     library.save(library.PassiveAggressiveClassifier().partial_fit([[0.0, 1.0], [2.0, 0.0]], ["a", "b"]), path)

@@ -58,24 +58,31 @@ def _heaviest(model: Any, top: int, first: int) -> Report:
     classes = list(getattr(model, "classes_", []))
     if not top or len(classes) > _SHOWN:
         return {}
+    results = getattr(model, "experts_", None)
+    if results is not None and results.coef[results.leader] is None:  # such as a forest, without weights by feature
+        linear = [m for m, weights in enumerate(results.coef) if weights is not None]
+        if not linear:
+            return {}
+        best = min(linear, key=lambda m: results.lost[m])
+        report = _of_coefficients(model, results.coef[best], classes, top, first)
+        return {"heaviest_features_of": results.names[best], **report}
     if hasattr(model, "weights"):
         try:
             return {"heaviest_features": _named(model.weights(None, top), first)}
         except ValueError:  # each class has its own weights
             found = Tables({str(label): _named(model.weights(label, top), first) for label in classes})
             return {"heaviest_features": found}
-    return _of_coefficients(model, classes, top)
+    return _of_coefficients(model, getattr(model, "coef_", None), classes, top, first)
 
 
 def _named(weights: dict[Any, float], first: int = 0) -> dict[str, float]:
     return {name if isinstance(name, str) else str(name + first): float(value) for name, value in weights.items()}
 
 
-def _of_coefficients(model: Any, classes: list[Any], top: int) -> Report:
-    """Return the heaviest features of an estimator, whose weights are a matrix."""
+def _of_coefficients(model: Any, coef: Any, classes: list[Any], top: int, first: int) -> Report:
+    """Return the heaviest features of weights that are a matrix, as those of estimators are."""
     import numpy as np
 
-    coef = getattr(model, "coef_", None)
     if coef is None:
         return {}
     rows = np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else coef)
@@ -85,5 +92,5 @@ def _of_coefficients(model: Any, classes: list[Any], top: int) -> Report:
     for label, row in zip(labels, rows, strict=True):
         order = np.argsort(-np.abs(row), kind="stable")[:top]
         heaviest = {names[k] if names is not None else int(k): row[k] for k in order if row[k] != 0}
-        found[str(label)] = _named(heaviest)
+        found[str(label)] = _named(heaviest, first)
     return {"heaviest_features": found["None"] if labels == [None] else found}

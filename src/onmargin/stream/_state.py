@@ -225,7 +225,9 @@ class StreamState(ModelFace):
         return Vectors(self.n_features_ if self._has_begun else None, self.features_.dtype)
 
     def _reader(self, names: Index) -> Reader:
-        return self.features_.reader(names, vars(self).get("_frequencies"))
+        reader = self.features_.reader(names, vars(self).get("_frequencies"))
+        reader.warns = True
+        return reader
 
     @property
     def n_features_(self) -> int:

@@ -82,6 +82,7 @@ cdef class Index:
     cdef Py_ssize_t size
     cdef Table table            # of names that are stored
     cdef object memory          # its slots
+    cdef dict integers          # hashes of the categories that are integers, by feature; None after a warning
 
     cdef int find(self, Feature* features, Py_ssize_t n, bint grow, int32_t* places) except -1
     cdef Py_ssize_t look_up(

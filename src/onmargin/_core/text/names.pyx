@@ -50,6 +50,9 @@ cdef class Index:
     add_words set the places of n words that were not found; -1 if they have none
     """
 
+    def __cinit__(self):
+        self.integers = {}
+
     cdef int find(self, Feature* features, Py_ssize_t n, bint grow, int32_t* places) except -1:
         return 0
 

@@ -33,7 +33,7 @@ cdef class _Column:
 cdef class Reader:
     cdef readonly Index names
     cdef Index known
-    cdef public bint grow, zeros
+    cdef public bint grow, zeros, warns
     cdef readonly object dtype
     cdef object convert
     cdef dict parsers
@@ -53,6 +53,7 @@ cdef class Reader:
     cdef int take_names(self, tuple x) except -1
     cdef int take_pair(self, name, value) except -1
     cdef bint is_known_number(self, name, value) except -1
+    cdef int note_number(self, name, str value) except -1
     cdef int take_name(self, name) except -1
     cdef str plain(self, name)
     cdef hold(self, name)

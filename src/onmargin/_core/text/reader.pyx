@@ -8,13 +8,14 @@ from cpython.dict cimport PyDict_Next, PyDict_Size
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyObject, PyTypeObject, Py_TYPE
-from libc.math cimport isfinite, isnan
+from libc.math cimport floor, isfinite, isnan
 from libc.stdint cimport int32_t, int64_t
 
 from onmargin._core.rows cimport Row, Rows
 from onmargin._core.text.names cimport Entry, Feature, Index, Missing, Names, Table, entries_count, entries_sort
 from onmargin._core.text.words cimport Frequencies, Text
 from onmargin._numbers import number_parser
+from onmargin._warnings import warn_caller
 
 
 cdef extern from "Python.h":
@@ -36,6 +37,8 @@ cdef extern from "scalars.h":
 
 cdef enum:
     MOST_BORROWED = 512  # names that are looked up together, about as many as the nearest cache has room for
+    MOST_CODES = 32  # different integers in strings of a feature that are not yet suspected to be numbers
+    MOST_NOTED = 4096  # features whose strings are looked at
 
 
 cdef object parse_plain = number_parser(".", None)
@@ -119,7 +122,8 @@ cdef class Reader:
     with each dict, and returns the dict or the text to read in its place. `parsers` has a function for each feature
     whose strings may be numbers; it returns the number, the string if that is a category, or None if the value is
     missing. Other strings that are numbers are categories, unless the feature is one of `known` (by default `names`).
-    Strings in `missing_values` are missing.
+    Strings in `missing_values` are missing. A reader that `warns` names the features whose categories are hardly
+    categories, but numbers.
     """
 
     def __init__(
@@ -286,6 +290,8 @@ cdef class Reader:
                 value = parse(value)
             elif self.is_known_number(name, value):
                 value = parse_plain(value)
+            elif self.warns and self.grow and begins_like_number(value):
+                self.note_number(name, value)
             if isinstance(value, str):
                 return self.add_entry(self.hold(f"{name}={value}"), 1)
             return 0 if value is None else self.add_entry(name, value)
@@ -306,6 +312,26 @@ cdef class Reader:
             and self.known.get(name) >= 0
             and parse_plain(value) is not None
         )
+
+    cdef int note_number(self, name, str value) except -1:
+        """Warn once of a feature whose categories are fractions or many integers: they are hardly categories."""
+        integers = self.names.integers
+        if integers.get(name, ()) is None or len(integers) > MOST_NOTED:
+            return 0
+        number = parse_plain(value)
+        if number is None:
+            return 0
+        seen = integers.setdefault(name, set())
+        seen.add(hash(value))
+        if number == floor(number) and len(seen) <= MOST_CODES:
+            return 0
+        integers[name] = None
+        warn_caller(
+            f"the values of {name!r} are strings of numbers, such as {value!r:.60}, and each is learned as a category: "
+            f"pass numbers, or features=RecordFeatures(numbers=({name!r},))",
+            UserWarning,
+        )
+        return 0
 
     cdef int take_name(self, name) except -1:
         cdef Py_ssize_t colon
