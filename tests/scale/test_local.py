@@ -201,3 +201,4 @@ def test_a_script_without_main_is_told_once(tmp_path):
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith('keep what a script does under if __name__ == "__main__":')
     assert "freeze_support" not in done.stderr
+    assert done.stderr.count("Traceback") == 1

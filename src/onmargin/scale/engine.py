@@ -115,7 +115,7 @@ class LocalEngine:
                                 calls[k] = self._workers().submit(fn, items[k], shared)
                         result = self._wait(calls[turn])
                         break
-                    except BrokenProcessPool as error:
+                    except BrokenProcessPool:
                         if self._pool is not None:
                             self._pool.end_workers()
                         self.close()
@@ -127,7 +127,7 @@ class LocalEngine:
                                 f"a worker died {deaths} times in a row, with nothing done in between: give "
                                 "fewer workers if memory ran out, and keep what a script does under "
                                 'if __name__ == "__main__":'
-                            ) from error
+                            ) from None  # a broken pool does not know why its workers died
                 deaths = 0
                 del calls[turn]
                 yield result
