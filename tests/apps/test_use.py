@@ -151,10 +151,18 @@ def test_inspect_shows_a_linear_expert_where_a_forest_leads(tmp_path, n_classes)
     assert results.coef[results.leader] is None
     assert found["leading_model"] == results.names[results.leader]
     best = results.names.index(found["heaviest_features_of"])
-    assert results.lost[best] == min(results.lost[m] for m in range(len(results.names)) if results.coef[m] is not None)
+    linear = [m for m, weights in enumerate(results.coef) if weights is not None and weights.any()]
+    assert results.lost[best] == min(results.lost[m] for m in linear)
     features = found["heaviest_features"]
     for named in features.values() if n_classes == 3 else [features]:
         assert set(named) == {"a", "b", "c"}
+
+
+def test_tables_of_words_begin_at_the_same_place(rows):
+    _, path = rows
+    lines = onmargin("inspect", path).splitlines()
+    table = lines[lines.index("parameters") + 1 : lines.index("totals") - 1]
+    assert len({len(line) - len(line.split(maxsplit=1)[1]) for line in table}) == 1
 
 
 def test_inspect_takes_any_model(tmp_path):

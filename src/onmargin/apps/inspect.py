@@ -60,7 +60,7 @@ def _heaviest(model: Any, top: int, first: int) -> Report:
         return {}
     results = getattr(model, "experts_", None)
     if results is not None and results.coef[results.leader] is None:  # such as a forest, without weights by feature
-        linear = [m for m, weights in enumerate(results.coef) if weights is not None]
+        linear = [m for m, weights in enumerate(results.coef) if weights is not None and weights.any()]
         if not linear:
             return {}
         best = min(linear, key=lambda m: results.lost[m])

@@ -45,15 +45,17 @@ def title(key: str) -> str:
 
 
 def _show_table(table: dict[str, Any]) -> None:
-    """Print rows by name; rows that are dicts have named columns."""
+    """Print rows by name; rows that are dicts have named columns. Columns of numbers end at the same place."""
     head = list(dict.fromkeys(column for row in table.values() if isinstance(row, dict) for column in row))
     rows = [["", *map(printable, map(title, head))]] if head else []
     for name, row in table.items():
         cells = [row.get(column, "") for column in head] if isinstance(row, dict) else [row]
         rows.append([printable(name), *map(word, cells)])
     widths = [max(len(row[k]) if k < len(row) else 0 for row in rows) for k in range(max(map(len, rows)))]
+    values = [value for row in table.values() for value in (row.values() if isinstance(row, dict) else [row])]
+    side = ">" if all(isinstance(value, int | float) for value in values) else "<"
     for row in rows:
-        cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=False)]
+        cells = [f"{cell:{side}{width}}" for cell, width in zip(row[1:], widths[1:], strict=False)]
         click.echo(f"  {row[0]:<{widths[0]}}  {'  '.join(cells)}".rstrip())
 
 
