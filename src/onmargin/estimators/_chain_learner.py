@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core.background import Background, pays
-from onmargin._core.geometries.chain import EdgePaths
 from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.text.names import Names
@@ -38,8 +37,9 @@ from onmargin.estimators._sequences import (
 from onmargin.features.window import WindowFeatures
 from onmargin.learner import Offsets, Vector, threads
 from onmargin.models.chain import Chain, TaggerOptions
+from onmargin.models.model import Model
 from onmargin.models.options import option
-from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import N_JOBS, NONE, Instance
 from onmargin.transaction import Transaction
 
@@ -83,9 +83,9 @@ class ChainLearner(Classes, Estimator, TaggerOptions):
         self._check_fitted()
         return Chain(self._model)
 
-    def _edges(self) -> EdgePaths:
+    def _edges(self) -> Any:
         leader = self._chain().leader
-        if not isinstance(leader, EdgePaths):
+        if not leader.by_row:
             raise AttributeError("no features weigh the transitions: set transition_features before learning")
         return leader
 

@@ -33,8 +33,9 @@ from onmargin.learner import Learner, Offsets, Totals, UnsoundRowError, Vector, 
 from onmargin.models.compatible import several
 from onmargin.models.expert_results import ModelOutcome
 from onmargin.models.face import ModelFace
+from onmargin.models.model import ROUNDS_TO_DIFFER, Model, check_begun
 from onmargin.models.options import CONSTANTS, check_options, declared, option
-from onmargin.models.plan import ROUNDS_TO_DIFFER, Model, Plan, Shape, check_begun
+from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import FLAG, N_JOBS, NONE, Instance, Number
 from onmargin.transaction import Transaction
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.kernels import Linear
-from onmargin.models.plan import Model
+from onmargin.models.model import Model
 from onmargin.models.second_order import gaussians
 
 

@@ -17,7 +17,7 @@ from onmargin.estimators._fitted_attributes import Classes
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.learner import UnsoundRowError, Vector
 from onmargin.models.labels import Balance, weigh_by_counts, weigh_by_counts_so_far
-from onmargin.models.plan import FIRST_ROWS
+from onmargin.models.model import FIRST_ROWS
 from onmargin.models.reliability import Reliability
 
 

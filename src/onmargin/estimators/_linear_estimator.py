@@ -23,7 +23,8 @@ from onmargin.estimators._fitted_attributes import weights_of
 from onmargin.learner import Decode, UnsoundRowError, Vector, as_rows
 from onmargin.models.expert_results import ExpertResults
 from onmargin.models.kernel_learner import KernelLearner
-from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.model import Model
+from onmargin.models.plan import Plan, Shape
 from onmargin.models.updates import check_combination
 
 

@@ -15,7 +15,7 @@ from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.learner import UnsoundRowError
-from onmargin.models.plan import FIRST_ROWS
+from onmargin.models.model import FIRST_ROWS
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -18,7 +18,8 @@ from onmargin.estimators._estimator import Estimator
 from onmargin.learner import Offsets, Vector
 from onmargin.models.described import described
 from onmargin.models.joint_features import Features, Indexed, Named, features_like
-from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.model import Model
+from onmargin.models.plan import Plan, Shape
 from onmargin.models.structure_checks import check_model, cost_of
 from onmargin.models.structures import Example, StructureOptions, name_example, note, run_round
 from onmargin.transaction import Transaction

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from onmargin._core.restore import claim, whole
 from onmargin._parts import Pieces, is_part, is_part_kind, parts, put_together, take_apart
-from onmargin.models.plan import Model
+from onmargin.models.model import Model
 
 # The safetensors types that NumPy supports, with their NumPy names.
 DTYPES = {

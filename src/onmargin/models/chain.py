@@ -30,8 +30,9 @@ from onmargin.models.ensemble import Kind, grid, names_of
 from onmargin.models.expert_results import ExpertResults, read_results
 from onmargin.models.experts import Ensemble, Expert, Experts, Weights, same_task
 from onmargin.models.labels import Labels
+from onmargin.models.model import Model
 from onmargin.models.options import option
-from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Character, Number, Numbers, Strings, Word
 from onmargin.models.updates import RIVALS, TRIALS, projection
 
@@ -242,7 +243,7 @@ class Chain:
     def paths(self, rows: Rows, ends: Offsets) -> NDArray[np.int32]:
         """Return the best labels of all tokens."""
         leader = self.leader
-        at_once = _AT_ONCE // leader.n_columns if isinstance(leader, EdgePaths) else _AT_ONCE
+        at_once = _AT_ONCE // leader.n_columns if leader.by_row else _AT_ONCE
         at_once = min(at_once, _PAIRS // leader.n_columns**2)
         paths = [
             decode(*self._scores(rows, ends[start : stop + 1]), ends[start : stop + 1] - ends[start])
@@ -322,7 +323,7 @@ class Chain:
             **vars(found) | {"judged": "cost"},
             cost=combined.losses(),
             transitions=[transitions_of(chain) for chain in chains],
-            transition_coef=[transition_coef_of(chain, n_features) for chain in chains if isinstance(chain, EdgePaths)],
+            transition_coef=[transition_coef_of(chain, n_features) for chain in chains if chain.by_row],
         )
 
 
@@ -341,9 +342,7 @@ def chain_scores(chain: Paths, tokens: Rows) -> tuple[Vector, Vector]:
     """Return emissions of the tokens and transitions, padding included; to each token where they have features."""
     emissions = np.empty((tokens.n_rows, chain.n_scores))
     rounds.score(chain, tokens, emissions)
-    if isinstance(chain, EdgePaths):
-        return emissions, chain.mean_transitions_to(tokens)
-    return emissions, chain.mean_transitions()
+    return emissions, chain.mean_transitions_to(tokens)
 
 
 def _pieces(ends: Offsets, at_once: int) -> Iterator[tuple[int, int]]:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from onmargin.learner import Learner
-from onmargin.models.plan import Model, Plan
+from onmargin.models.model import Model
+from onmargin.models.plan import Plan
 
 
 class ModelFace:

@@ -15,7 +15,8 @@ from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
 from onmargin.estimators.sequence_tagger import SequenceTagger
 from onmargin.estimators.structured import StructuredPredictor
 from onmargin.io.sharding import Batch
-from onmargin.models.plan import Model, Shape
+from onmargin.models.model import Model
+from onmargin.models.plan import Shape
 from onmargin.scale._findings import Findings
 from onmargin.scale._mixing import why_not_mixed
 from onmargin.stream._learner import StreamLearner

@@ -16,7 +16,8 @@ from onmargin.learner import Totals
 from onmargin.models.attribution import attribution_of
 from onmargin.models.ensemble import find_leader
 from onmargin.models.expert_results import ExpertResults, ModelOutcome
-from onmargin.models.plan import Model, Shape
+from onmargin.models.model import Model
+from onmargin.models.plan import Shape
 from onmargin.models.rules import Number
 from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import check_lengths, each, is_vector

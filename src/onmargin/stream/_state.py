@@ -19,8 +19,9 @@ from onmargin.errors import ParameterError
 from onmargin.features.records import DEFAULT_FEATURES, RecordFeatures, reading
 from onmargin.learner import STRETCH, matrix_of, threads
 from onmargin.models.face import ModelFace
+from onmargin.models.model import Model, check_begun
 from onmargin.models.options import check_options
-from onmargin.models.plan import Model, Plan, Shape, check_begun
+from onmargin.models.plan import Plan, Shape
 from onmargin.stream._examples import Vectors, is_sparse, is_vector
 from onmargin.stream._loops import KernelLoop
 from onmargin.transaction import Transaction

@@ -19,8 +19,9 @@ from onmargin.models.costs import classes_of_cost
 from onmargin.models.described import described
 from onmargin.models.label_sets import LabelSets
 from onmargin.models.labels import Label, Labels, check_label, check_label_set, code_of
+from onmargin.models.model import Model
 from onmargin.models.phi import Call, TransformerPhi, undoing
-from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.plan import Plan, Shape
 from onmargin.models.trials import ClassFeatureOptions, for_label_sets, transform_ahead
 from onmargin.stream._learner import Classes, Name, StreamLearner
 from onmargin.stream._loops import TrialLoop

@@ -10,8 +10,9 @@ from onmargin._core.stream import check_weight
 from onmargin.errors import ParameterError
 from onmargin.models.described import described
 from onmargin.models.labels import Label, Labels, code_of
+from onmargin.models.model import Model
 from onmargin.models.ordinal import OrdinalRegressorOptions, check_ranks
-from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.plan import Plan, Shape
 from onmargin.stream._learner import StreamLearner
 
 

@@ -184,6 +184,15 @@ cdef class Paths(Euclidean):
             mean[:, :self.n_columns] -= self.lag_transitions / rounds
         return mean
 
+    def mean_transitions_to(self, Rows X):
+        """Return the averaged transitions, padded like the scores: the same into every row."""
+        return self.mean_transitions()
+
+    @property
+    def by_row(self):
+        """Whether transitions into rows differ, by their features."""
+        return False
+
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
         self.labels = np.empty(rows, np.int32)
         self.right = <int32_t*>address(self.labels, "i", rows, writable=True)
@@ -395,6 +404,10 @@ cdef class EdgePaths(Paths):
         """Return the averaged transition weights of the chosen features: feature by label by next label."""
         mean = self.edges.mean()[0].T
         return mean.reshape(len(mean), self.n_columns, self.n_scores)[..., :self.n_columns]
+
+    @property
+    def by_row(self):
+        return True
 
     def mean_transitions_to(self, Rows X):
         """Return the averaged transitions into each row, by label and next label, padded like the scores."""
