@@ -4,6 +4,7 @@ import ast
 import doctest
 import inspect
 import re
+import sys
 from importlib import import_module
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -16,6 +17,9 @@ from sphinx.ext.autosummary import generate
 
 import onmargin
 from onmargin.theory._table import is_listed, plan_parts
+
+sys.path.append(str(Path(__file__).parent))
+from directives import results
 
 project = "onmargin"
 author = "The onmargin developers"
@@ -32,6 +36,8 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
+    "sphinx_copybutton",
+    "directives",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
@@ -60,15 +66,16 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
-html_title = "onmargin"
+html_title = f"onmargin {version}"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["onmargin.css"]
 html_show_sourcelink = False
-html_sidebars = {"index": [], "changelog": []}
+html_sidebars = {"index": [], "benchmarks": []}
 html_theme_options = {
-    "show_prev_next": False,
     "navbar_align": "left",
-    "header_links_before_dropdown": 5,
+    "logo": {"image_light": "_static/favicon.svg", "image_dark": "_static/favicon.svg", "text": html_title},
+    "header_links_before_dropdown": 7,
     "show_nav_level": 1,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
@@ -86,7 +93,12 @@ def learners_without_a_theorem():
     return [name for name, plan in plans.items() if plan.ensemble is None and not is_listed(plan_parts(plan))]
 
 
-rst_epilog = f".. |learners without a theorem| replace:: ``{'``, ``'.join(learners_without_a_theorem())}``"
+substitutions = {"learners without a theorem": f"``{'``, ``'.join(learners_without_a_theorem())}``", **results.facts()}
+rst_epilog = "\n".join(f".. |{name}| replace:: {text}" for name, text in substitutions.items())
+
+# Prompts and outputs are not copied.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "tags"
