@@ -66,7 +66,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
-html_title = f"onmargin {version}"
+html_title = f"onmargin {version.partition('.dev')[0]}"
 html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["onmargin.css"]

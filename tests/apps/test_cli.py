@@ -30,6 +30,14 @@ def test_demo_stays_below_its_bound(demo):
     assert made <= allowed < 1797
 
 
+def test_demo_writes_a_page_with_the_curves(tmp_path):
+    page = tmp_path / "demo.html"
+    assert CliRunner().invoke(main, ["demo", "--html", page]).exit_code == 0
+    found = page.read_text()
+    assert found.count("<polyline") == 2
+    assert re.findall("<h2>(.*?)</h2>", found) == ["The experts of AutoClassifier", "The certificate of PA-I"]
+
+
 def test_commands_proposed_by_the_demo_exist():
     from onmargin.apps.demo import NEXT
 

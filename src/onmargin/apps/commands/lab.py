@@ -8,11 +8,12 @@ from onmargin.apps.commands.options import quiet
 
 
 @click.command()
-def demo() -> None:
+@click.option("--html", type=click.Path(dir_okay=False), help="Also write a page with the curves to this file.")
+def demo(*, html: str | None) -> None:
     """Train on a real data set and show the results."""
     from onmargin.apps.demo import run
 
-    run()
+    run(html)
 
 
 @click.command()
