@@ -224,7 +224,7 @@ def include_option_table(app, docname, content):
 
 def include_module_map(app, docname, content):
     """Replace ``.. module-map::`` by tables of all Python modules with the first line of their docstrings."""
-    if docname != "how_it_works":
+    if docname != "modules":
         return
     package = Path(app.srcdir).parent / "src/onmargin"
     lines = []

@@ -16,8 +16,10 @@ from onmargin.apps.commands.train import train
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "src/onmargin/_core"
-PAGE = ROOT / "docs/how_it_works.rst"
-ON_THE_MAP = set(re.findall(r"``([\w/]+\.(?:pyx|pxd|h|c))``", PAGE.read_text(encoding="utf-8")))
+HOW, CALLS, MAP = (ROOT / f"docs/{name}.rst" for name in ("how_it_works", "calls", "modules"))
+ON_THE_MAP = set(
+    re.findall(r"``([\w/]+\.(?:pyx|pxd|h|c))``", MAP.read_text(encoding="utf-8").split("The Python modules")[0])
+)
 
 
 def modules():
@@ -38,9 +40,7 @@ def test_every_cython_module_is_built():
 
 def test_the_calls_of_the_page_exist():
     """Each line of a trace has a file and the functions that it calls there; Python resolves them."""
-    text = (
-        PAGE.read_text(encoding="utf-8").split("One example, from each interface", 1)[1].split("The half-space\n", 1)[0]
-    )
+    text = CALLS.read_text(encoding="utf-8")
     calls = [
         (path, name)
         for path, names in re.findall(r"^ {3,}([\w/]+)\.pyx? +([\w.]+(?:, [\w.]+)*)(?=  |\n| ->)", text, re.MULTILINE)
@@ -81,7 +81,7 @@ INTERFACES = {
 @pytest.mark.parametrize("interface", INTERFACES)
 def test_the_calls_of_the_page_are_made(interface, tmp_path):
     """Each line of a trace has a function that is called after that of the line before."""
-    page = PAGE.read_text(encoding="utf-8").split(f"**{interface}**", 1)[1].split("text\n\n", 1)[1].split("\n\n", 1)[0]
+    page = CALLS.read_text(encoding="utf-8").split(f"**{interface}**", 1)[1].split("text\n\n", 1)[1].split("\n\n", 1)[0]
     lines = re.findall(r"^ +([\w/]+\.py) +([\w.]+(?:, [\w.]+)*)", page, re.MULTILINE)
     expected = [(path, name) for path, names in lines for name in names.split(", ")]
     call, made = INTERFACES[interface](tmp_path), []
@@ -101,10 +101,11 @@ def test_the_calls_of_the_page_are_made(interface, tmp_path):
         assert any(file.endswith(f"onmargin/{path}") and found == name for file, found in rest), f"{path} {name}"
 
 
-def test_included_code_is_there():
-    text = PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", [HOW, MAP], ids=lambda page: page.stem)
+def test_included_code_is_there(page):
+    text = page.read_text(encoding="utf-8")
     for block in re.findall(r"literalinclude:: (\S+)\n((?:   :.*\n)+)", text):
-        source = (PAGE.parent / block[0]).read_text(encoding="utf-8")
+        source = (page.parent / block[0]).read_text(encoding="utf-8")
         for mark in re.findall(r":(?:start-at|end-at|end-before): (.*)", block[1]):
             assert mark in source, f"{block[0]} has no line with {mark!r}"
 
