@@ -3,6 +3,7 @@
 import pytest
 
 import onmargin
+from onmargin.apps.serve import costs
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.repair import check, repair
 from onmargin.apps.serve.service import Settings
@@ -149,6 +150,25 @@ def test_a_model_that_cannot_learn_is_not_accepted(client, downloaded, tmp_path,
     monkeypatch.setattr(JsonLearner, "learn", fail)
     answer = upload(client, *downloaded, tmp_path / "file")
     assert (answer.status_code, "broken" in answer.json()["error"]) == (422, True)
+
+
+@pytest.mark.parametrize(("sweeps", "status"), [(1, 200), (10**9, 422)])
+def test_a_model_that_takes_too_long_to_learn_is_not_rehearsed(client, tmp_path, sweeps, status):
+    """A rehearsal of a billion sweeps did not end, and no snapshot was written any more."""
+    model = onmargin.stream.DualAscentClassifier(C=1e6, sweeps=1, window=None)
+    for x, y in PAIRS[:30]:
+        model.learn_one(x, y)
+    model.sweeps = sweeps
+    assert upload(client, model, {}, tmp_path / "file", "dear").status_code == 201
+    assert predict(client, "dear", PAIRS[0][0]).status_code == 200
+    assert learn(client, "dear", PAIRS[30]).status_code == status
+    client.delete("/v1/models/dear")
+
+
+def test_a_model_that_takes_too_long_to_predict_is_refused(client, downloaded, tmp_path, monkeypatch):
+    monkeypatch.setattr(costs, "MOST_WORK", 1000)
+    answer = upload(client, *downloaded, tmp_path / "file")
+    assert (answer.status_code, "too large for this model" in answer.json()["error"]) == (422, True)
 
 
 def test_what_reads_a_model_is_rehearsed(client, downloaded, tmp_path, monkeypatch):

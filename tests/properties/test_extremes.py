@@ -244,9 +244,12 @@ def test_contributions_that_overflow_are_clipped():
     model = onmargin.stream.AROWClassifier().learn_one({"a": 1e-150}, "u").learn_one({"a": -1e-150}, "v")
     model.learn_one({"a": 1e-150}, "v", 1e200)
     assert abs(model.weights()["a"]) > 1e40
-    explained = model.explain({"a": 1e300, "b": -1e300})
-    assert list(explained) == ["a"]
-    assert np.isfinite(explained["a"])
+    voting = onmargin.stream.PassiveAggressiveRegressor(C=(0.1, np.inf), combine="hedge").learn_one({"a": 1e-100}, 1.0)
+    ball = onmargin.stream.PassiveAggressiveUniclass().learn_one({"a": 1.0})
+    for one in (model, voting, ball):
+        explained = one.explain({"a": 1e300, "b": -1e300})
+        assert list(explained) == ["a"]
+        assert np.isfinite(explained["a"])
 
 
 @pytest.mark.parametrize(

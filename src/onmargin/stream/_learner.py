@@ -283,14 +283,15 @@ class StreamLearner(StreamState):
         places, given = loop.features(x)
         attribution = attribution_of(self._learner)
         if attribution is not None:
-            found = attribution.contributions(np.array(places, np.int32), np.array(given, np.float64))
-            return self._name_values(places, found @ direction, top)
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = attribution.contributions(np.array(places, np.int32), np.array(given, np.float64)) @ direction
+            return self._name_values(places, found, top)
         values = self._model.filling()
         values[places] = given
         there = np.flatnonzero(values)
-        with np.errstate(over="ignore"):  # clipped, as scores are
+        with np.errstate(over="ignore"):
             found = direction @ self._model.mean()[0][:, there] * values[there]
-        return self._name_values(there, np.nan_to_num(found), top)
+        return self._name_values(there, found, top)
 
     def intercept(self, label: Any = None) -> float:
         """Return the intercept of a score.
@@ -321,9 +322,10 @@ class StreamLearner(StreamState):
             )
 
     def _name_values(self, places: Any, values: NDArray[np.float64], top: int | None) -> dict[Name, float]:
-        """Return the non-zero values by feature, largest absolute value first."""
+        """Return the non-zero values by feature, largest absolute value first; they are clipped, as scores are."""
         if top is not None and not Number(0, whole=True).accepts(top):
             raise ValueError(f"top must be None or an integer at least 0; got {top!r}")
+        values = np.nan_to_num(values)
         order = np.argsort(-np.abs(values), kind="stable")
         order = order[values[order] != 0][:top]
         names = self._names.names if isinstance(self._names, Names) else None

@@ -364,7 +364,8 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
             place = code_of(self.predict_one(x) if label is None else label, classes)
             row = matrix_of(rows.part(place, place + 1))
             values = np.asarray(row.toarray() if hasattr(row, "toarray") else row)[0]
-            return self._name_values(range(len(values)), self._model.mean()[0][0] * values, top)
+            with np.errstate(over="ignore"):
+                return self._name_values(range(len(values)), self._model.mean()[0][0] * values, top)
 
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
         return np.ones(1), 0.0  # all classes share the weights, and an intercept would be the same for all

@@ -210,7 +210,8 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         apart = -self._learner.geometry.center()
         places, values = loop.features(x)
         apart[places] += values
-        return self._name_values(range(len(apart)), apart**2, top)
+        with np.errstate(over="ignore"):
+            return self._name_values(range(len(apart)), apart**2, top)
 
     @property
     def radius_(self) -> float:

@@ -95,6 +95,14 @@ class Costs:
         """Refuse an example that takes too long to learn after `before` others."""
         self.check(x, self._in_window(x, before) if self._has_window else 0)
 
+    def allows_learning(self, x: Any) -> bool:
+        """Return whether an example can be learned within the limit of time."""
+        try:
+            self.check_learning(x)
+        except ValueError:
+            return False
+        return True
+
     def _in_window(self, x: Any, before: int) -> float:
         """Return the work of the sweeps over a window."""
         model = self._learner.model

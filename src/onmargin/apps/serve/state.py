@@ -139,11 +139,18 @@ class State:
         save(self.learner.model, path, notes=self.notes | msgspec.json.decode(encode(notes)))
 
     def rehearse(self) -> None:
-        """Use the state in every way that does not need a request; whatever is wrong with a loaded model raises."""
+        """Use the state in every way that does not need a request; whatever is wrong with a loaded model raises.
+
+        A model that takes too long to predict is refused. One that takes too long to learn can only be read: the
+        service refuses every example for it.
+        """
         learner, example = self.learner, self.learner.sample()
-        learner.learn(example)
-        self.learn(example)
         x = example.x
+        features = learner.expand(x)
+        learner.costs.check(features)
+        if learner.costs.allows_learning(features):
+            learner.learn(example)
+            self.learn(example)
         encode((self.totals, self.progressive, learner.experts(), learner.predict(x), learner.scores(x)))
         if self.covering is not None:
             encode(self.covering.answer(learner, x))
