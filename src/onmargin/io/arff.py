@@ -10,7 +10,7 @@ from onmargin.io._source import DamageError, Place, RecordError, Source
 from onmargin.io.format import Head, Recipe
 from onmargin.io.table_format import TableFormat
 
-_ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+)""", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(\S.*)""", re.IGNORECASE)
 _NUMBERS = {"numeric", "real", "integer"}
 _ESCAPED = re.compile(r"\\(.)")
 
