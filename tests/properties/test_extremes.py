@@ -204,6 +204,50 @@ def test_a_large_row_of_tiny_weight_moves_finitely(weight):
     assert is_finite(model.__getstate__())
 
 
+def test_a_column_that_stays_is_not_multiplied_by_a_large_row():
+    """Its rate times the row was infinite, and times a move of 0 not a number."""
+    model = stream.AutoClassifier()
+    model.learn_one({"b": -3.1e147}, "v").learn_one({"c": -3.4e-156}, "u").learn_one({"c": -8.9e153}, "u", 5.6e-179)
+    assert is_finite(model.__getstate__())
+
+
+def test_a_column_without_a_step_is_not_multiplied_by_a_large_row():
+    """The squares of its tiny slope were too small for a step, and its rate was still infinite."""
+    model = stream.AutoClassifier().learn_one({"f": -6.4e150}, "v", 1e-310)
+    assert is_finite(model.__getstate__())
+
+
+def test_a_step_of_the_intercept_is_finite():
+    """The step times the square of its coordinate overflowed, before the variance made it small again."""
+    model = stream.AROWRegressor().learn_one({"b": -1.1994799641844841e154}, 1e299, 1.0479547884937294e-302)
+    model.learn_one({}, 1.0).learn_one({}, 1.0)
+    assert is_finite(model.__getstate__())
+
+
+def test_the_rate_of_an_intercept_of_large_rows_stays_finite():
+    model = stream.AutoClassifier().learn_one({"f": 1.2187782850571393e154}, "v")
+    for label in "vvv-vuvuvuuu":
+        model.learn_one({}, label.replace("-", "v"), 1e-10 if label == "-" else 1.0)
+    model.learn_one({"d": 0.5}, "v")
+    assert is_finite(model.__getstate__())
+
+
+def test_sums_of_trees_stay_finite():
+    model = stream.AutoRegressor().learn_one({"g": -0.9}, 1.0)
+    for target, weight in (1e10, 1.0), (-1e153, 1.0), (1e250, 1.0), (1.0, 1e300):
+        model.learn_one({}, target, weight)
+    assert is_finite(model.__getstate__())
+
+
+def test_votes_over_clipped_scores_are_clipped():
+    """The weights of the votes may sum to a little more than 1, and the largest double times that is infinite."""
+    model = stream.PassiveAggressiveRegressor(C=(0.1, np.inf), combine="hedge").learn_one({"d": -0.1}, -3e125, 1e300)
+    for x in {}, {}, {"c": -0.7}, {"c": 3e249}, {}, {}, {}:
+        model.learn_one(x, 1.0)
+        for far in {"d": 1e300}, {"d": -1e300}:
+            assert np.isfinite([model.predict_one(far), model.scores_one(far)]).all()
+
+
 @pytest.mark.parametrize("options", [{}, {"C": np.inf}, {"geometry": "adaptive"}, {"geometry": "normalized"}], ids=str)
 @pytest.mark.parametrize(("size", "weight"), [(1.0, 1e77), (1e-25, 1e30), (1e-5, 1e39)])
 def test_single_precision_weights_stay_finite(options, size, weight):

@@ -8,7 +8,7 @@ from libc.math cimport INFINITY, sqrt
 
 from onmargin._core.geometries.geometry cimport Euclidean
 from onmargin._core.metric cimport METRIC_LEAST, metric_for
-from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.round cimport HalfSpace, Round, finite
 from onmargin._core.rows cimport Row, address
 
 
@@ -132,7 +132,7 @@ cdef class Adaptive(Diagonal):
         cdef double bias = self.squared_bias(), g = self.slope(r, h), step
         cdef Py_ssize_t missing = self.missing()
         self.primitives.root_move(r.x, &self.w, &self.m, c, NULL, a, g)
-        self.mb[c] = sqrt(self.mb[c] * self.mb[c] + g * g * bias)
+        self.mb[c] = sqrt(finite(self.mb[c] * self.mb[c] + g * g * bias))
         step = product(a, bias, inverse(self.mb[c]))
         self.b[c] += step
         if missing > 0:
@@ -204,7 +204,7 @@ cdef class Normalized(Diagonal):
         cdef double bias = self.squared_bias(), step
         cdef Py_ssize_t missing = self.missing()
         self.primitives.root_move(r.x, &self.w, &self.m, c, self.s, self.k * a, 1)
-        self.mb[c] = sqrt(self.mb[c] * self.mb[c] + bias)
+        self.mb[c] = sqrt(finite(self.mb[c] * self.mb[c] + bias))
         step = product(self.k * a, bias, inverse(sqrt(bias) * self.mb[c]))
         self.b[c] += step
         if missing > 0:
@@ -240,7 +240,7 @@ cdef class Confidence(Diagonal):
 
     cdef void go(self, const Round* r, const HalfSpace* h, Py_ssize_t c, double a) noexcept nogil:
         cdef Py_ssize_t missing = self.missing()
-        cdef double bias = self.squared_bias(), step = a * bias * self.mb[c]
+        cdef double bias = self.squared_bias(), step = product(a, bias, self.mb[c])
         cdef double[2] rates
         rates[0], rates[1] = h.beta, 1 + self.forgetting
         if missing > 0:

@@ -195,7 +195,8 @@ cdef class Forest(RecentRows):
 
     cdef inline void count(self, Py_ssize_t k, Py_ssize_t c, double change) noexcept nogil:
         """Add to a sum of the leaf of the row in tree k."""
-        self.trees.sums[(k * NODES + self.leaf[k]) * self.width + c] += change
+        cdef double* sums = self.trees.sums + (k * NODES + self.leaf[k]) * self.width
+        sums[c] = finite(sums[c] + change)
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t k, n
@@ -265,7 +266,7 @@ cdef class Forest(RecentRows):
         memset(sums, 0, self.width * sizeof(double))
         for p in range(self.start[node], self.end[node]):
             for c in range(self.width):
-                sums[c] += self.carried[p * self.width + c]
+                sums[c] = finite(sums[c] + self.carried[p * self.width + c])
 
     cdef bint is_pure(self, Py_ssize_t node) noexcept nogil:
         """Whether all rows of a node have the same targets."""

@@ -451,12 +451,14 @@ TARGET VEC_INLINE void NAME(root_moves)(const int sparse, const Row *x, const We
     const ptrdiff_t stride = w->stride;
     REAL *W = (REAL *)w->W + c, *M = (REAL *)metric->W + c;
     const NAME(few_bits) moving = CONVERT(a != 0, NAME(few_bits));
+    const D none = {0};
     for (ptrdiff_t k = 0; k < row.n; k++) {
         const ptrdiff_t j = NAME(place)(&row, k, stride);
         if (v[k] == 0)
             continue; /* a zero changes nothing */
         SOME h = EITHER_OF_SOME(moving, NAME(pick)(roots + k * LANES), NAME(pick)(M + j));
-        NAME(rise)(W + j, a * ((double)v[k] * NAME(recall)(rates + k * LANES)));
+        const D rate = EITHER(a != 0, NAME(recall)(rates + k * LANES), none); /* times v it may be infinite */
+        NAME(rise)(W + j, a * ((double)v[k] * rate));
         memcpy(M + j, &h, sizeof h);
     }
 }

@@ -12,7 +12,7 @@ from onmargin._core.geometries.diagonal cimport Diagonal, in_range, product
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.metric cimport METRIC_LEAST, METRIC_MOST, Kept, Kinds, Moves, metric_kept
-from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.round cimport HalfSpace, Round, finite
 from onmargin._core.rows cimport Row, address
 
 
@@ -242,7 +242,7 @@ cdef class PackedColumns(Diagonal):
         for c in range(roots):
             g = self.slopes[c] if c < self.descents else 1
             reach = fabs(self.bias) if self.is_scaled(c) else 1
-            self.roots[c] = sqrt(self.mb[c] * self.mb[c] + g * g * bias)
+            self.roots[c] = sqrt(finite(self.mb[c] * self.mb[c] + g * g * bias))
             reach *= self.roots[c]
             self.rates[c] = 1 / (reach if reach > 1e-300 else INFINITY)
         for c in range(roots, self.n_columns):

@@ -12,7 +12,7 @@ from libc.math cimport INFINITY, isnan
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memmove, memset
 
-from onmargin._core.round cimport Evidence, HalfSpace, Round, finite
+from onmargin._core.round cimport Evidence, HalfSpace, Round, finite, keep_finite
 from onmargin._core.rows cimport address
 from onmargin._core.several.task_list cimport clear
 from onmargin._core.several.votes cimport votes_padded
@@ -213,7 +213,7 @@ cdef class ExpertVote(Task):
         """Return the scores of the leader, or graded votes, from the scores of all models, examples by columns."""
         if not self.hedge:
             start = self.places[self.leader]
-            return scores[:, start:start + self.width] + self.offset
+            return np.nan_to_num(scores[:, start:start + self.width] + self.offset)  # clipped, as scores are
         cdef Py_ssize_t i
         out = np.zeros((len(scores), self.width))
         scores = np.ascontiguousarray(scores, dtype=np.float64)
@@ -222,7 +222,7 @@ cdef class ExpertVote(Task):
         cdef double* votes = <double*>address(out, "d", out.size, writable=True)
         for i in range(len(scores)):
             self.poll(s + i * n_scores, votes + i * self.width)
-        return out + self.offset if self.from_first else out
+        return np.nan_to_num(out + self.offset) if self.from_first else out
 
     def trace(self, models):
         """Return the scores that predict, as `combine` does, given the traced scores of the models."""
@@ -253,6 +253,7 @@ cdef class ExpertVote(Task):
             if self.blends() and self.grading.blend(self.s, self.votes.sleep.awake, self.votes.v, self.blended):
                 memcpy(votes, self.blended, self.width * sizeof(double))
             self.grading.grade(self.s, self.votes.sleep.awake, self.votes.heaviest, votes)
+        keep_finite(votes, self.width)
 
     cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil:
         cdef Evidence found = Evidence(s + self.place[self.votes.leader], NULL, self.width)
@@ -271,7 +272,7 @@ cdef class ExpertVote(Task):
         else:
             memmove(s, s + self.place[self.votes.leader], self.width * sizeof(double))
         if self.targets.from_first and not isnan(self.targets.value):
-            s[0] += self.targets.value
+            s[0] = finite(s[0] + self.targets.value)
         return self.width
 
     def decode(self, scores):
