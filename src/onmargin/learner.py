@@ -18,6 +18,7 @@ from onmargin._core.steps.step import Step
 from onmargin._core.tasks.sequence import Sequence
 from onmargin._core.tasks.task import Task
 from onmargin._parts import Part
+from onmargin._warnings import collect_warnings as collect_warnings  # noqa: PLC0414  # for the service
 
 __all__ = ["Learner", "Totals", "as_rows", "matrix_of"]
 

@@ -366,6 +366,17 @@ def test_rows_of_a_frame_are_predicted(tmp_path):
     assert found == onmargin("predict", out, data).split()
 
 
+def test_strings_of_numbers_are_noticed_over_http(tmp_path, capsys):
+    """Only the standard error of the service said it, without the model, and for the first model only."""
+    with served(tmp_path) as http, Client(str(http.base_url)) as client:
+        for name in "ab":
+            client.create(name)
+            with pytest.warns(UserWarning, match=f"model '{name}': the values of 'size' are strings of num") as found:
+                client.learn(name, {"size": "3.5"}, "p")
+            assert [one.filename for one in found] == [__file__]
+    assert capsys.readouterr().err.count("warning: model 'b': the values of 'size' are strings") == 1
+
+
 def test_words_are_tokens_over_http(tmp_path):
     """A tagger of one column takes words, as it does in Python; over HTTP they were refused."""
     data, out = tmp_path / "a.conll", tmp_path / "model"
@@ -405,7 +416,7 @@ def test_the_recipe_is_shown(tmp_path):
     for found in (report("train", data, "-o", out, "-q"), report("inspect", out)):
         recipe = found["recipe"]
         assert (recipe["label"], recipe["text"], recipe["numbers"]) == ("kind", ["note"], ["amount"])
-        assert (recipe["left_out"], recipe["decimal"], recipe["encoding"]) == (["id", "kind"], ",", "utf-8")
+        assert (recipe["left_out"], recipe["decimal"], recipe["encoding"]) == (["id"], ",", "utf-8")
 
 
 def test_labels_cannot_control_a_terminal(tmp_path):
@@ -564,6 +575,18 @@ def test_a_conversion_is_written_as_its_name_says(tmp_path):
     assert "got '.gz'" in onmargin("convert", data, "--to", "csv", "-o", tmp_path / "a.csv.gz", code=2)
     message = onmargin("convert", data, "--to", "svmlight", "-o", tmp_path / "a.csv", code=2)
     assert "--to svmlight does not go with -o" in message
+
+
+def test_a_leading_zero_tells_the_decimal_comma(tmp_path):
+    """No group of thousands begins with a zero; "0,638" used to be ambiguous, with advice to skip the header."""
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    rows = [f"{k % 7},{k:03};{'np'[k % 7 > 3]}\n" for k in range(60)]
+    data.write_text("grad;art\n" + "".join(rows))
+    assert "decimal mark ','" in said("train", data, "-o", out)
+    data.write_text("grad;art\n" + "".join(row for row in rows if row[0] != "0"))
+    message = onmargin("train", data, "-o", out, code=1)
+    assert "may be a decimal mark or a thousands separator" in message
+    assert "--skip-rows" not in message
 
 
 def test_marks_that_contradict_the_numbers_are_refused(tmp_path):

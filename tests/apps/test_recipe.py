@@ -157,6 +157,20 @@ def test_strings_that_are_numbers_are_learned_as_numbers(tmp_path):
     assert library.load(tmp_path / "arff.model").feature_names_ == ["size=1", "size=2", "size=3"]
 
 
+def test_converted_examples_are_read_as_the_table(tmp_path):
+    """JSON objects with the features under "x" have the label under "y", whatever it is called in the table."""
+    data, lines, out = tmp_path / "a.csv", tmp_path / "a.jsonl", tmp_path / "model"
+    table_with_words(data, ".", 0)
+    onmargin("train", data, "-o", out, "--label", "kind")
+    onmargin("convert", data, "--label", "kind", "--to", "jsonl", "-o", lines)
+    assert report("evaluate", out, lines) == report("evaluate", out, data)
+    onmargin("train", "--from", out, lines, "-o", tmp_path / "more.model")
+    lines.write_text(lines.read_text().replace('"y"', '"other"'))
+    assert "a.jsonl has no labels" in onmargin("evaluate", out, lines, code=1)
+    onmargin("train", lines, "--label", "other", "-o", out)
+    assert "a.csv has no labels in a column 'other'" in onmargin("evaluate", out, data, code=1)
+
+
 def test_a_category_that_looks_like_a_number_stays_one(tmp_path):
     """A column without numbers in training is categorical in every file that is read for the model."""
     declared, data, out = tmp_path / "a.arff", tmp_path / "a.csv", tmp_path / "model"

@@ -89,6 +89,19 @@ def test_a_retry_is_learned_once(tmp_path):
         assert learn(client, "m", *pairs[:3], key="k1").json() == first
 
 
+@pytest.mark.parametrize("others", [slice(3, 6), slice(0, 2)], ids=["as many", "fewer"])
+def test_a_key_of_other_examples_is_refused(tmp_path, others):
+    """The answer used to be that to the first examples, and the others were lost without a word."""
+    pairs = list(records(6))
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *pairs[:3], key="k1")
+        answer = learn(client, "m", *pairs[others], key="k1")
+        assert answer.status_code == 422
+        assert "the key 'k1' was used for other examples (1 to 3)" in answer.json()["error"]
+        assert client.get("/v1/models/m").json()["seq"] == 3
+
+
 def test_rewind_to_any_number(tmp_path):
     pairs = list(records(60))
     with served(tmp_path, Settings(snapshot_every=25)) as client:

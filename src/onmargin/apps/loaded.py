@@ -61,9 +61,8 @@ def examples(
             )
         labeled = kind.has_labels(path, own)
         if labels and not labeled:
-            column = f" in a column {own.label!r}: name the column with --label" if kind.is_table(own) else ""
-            column = f": it must have the columns {list_names(own.labels)}" if own.labels else column
-            raise Failure(f"{path} has no labels{column}")
+            remedy = ": name the column with --label" if kind.is_table(own) and not own.labels else ""
+            raise Failure(f"{path} has no labels{labels_place(own)}{remedy}")
         if missing := kind.missing_columns(path, own):
             more = ": name the column with --text" if isinstance(own.features.get("text"), str) else ""
             warn(f"{path} has no column {list_names(missing)}, which the model has learned from{more}", strict=strict)
@@ -91,6 +90,13 @@ def examples(
         n_examples += first - 1
     if not n_examples:
         raise Failure(f"there are no examples in {', '.join(map(pipe_name, recipes))}")
+
+
+def labels_place(recipe: Recipe) -> str:
+    """Return where labels are expected, for an error message."""
+    if recipe.labels:
+        return f": it must have the columns {list_names(recipe.labels)}"
+    return "" if recipe.label is None else f" in a column {recipe.label!r}"
 
 
 _UNKNOWN = (

@@ -139,7 +139,7 @@ def describe_recipe(recipe: Recipe, model: Any) -> Report:
     """Return how examples are read, in words: files, columns, and features of tokens."""
     features = model.window or model.features_ if model.task == "tag" else model.features_
     given = {name: value for name, value in features.get_params().items() if name != "missing"}
-    given["left_out"] = given.pop("ignore", ())
+    given["left_out"] = [name for name in given.pop("ignore", ()) if name not in recipe.target_columns]
     targets = {"label": recipe.label, "labels": recipe.labels, "weight": recipe.weight, "encoding": recipe.encoding}
     shown = {**targets, **recipe.dialect, **given}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in shown.items() if v not in ((), [], None)}

@@ -11,7 +11,7 @@ import numpy as np
 from onmargin.apps.chunk_learner import ChunkLearner, Mark
 from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, joined, read_chunks
 from onmargin.apps.failure import Failure
-from onmargin.apps.loaded import load_learner, warn, warn_columns, warn_strange
+from onmargin.apps.loaded import labels_place, load_learner, warn, warn_columns, warn_strange
 from onmargin.apps.pace import Due, Pace, Signals, Stopped
 from onmargin.apps.progress import NullReporter, Progress, Reporter
 from onmargin.apps.report import Report
@@ -167,7 +167,7 @@ def _recipe_to_continue(options: TrainingOptions, learner: ChunkLearner, trained
         if (own.format, own.dialect.get("delimiter")) != (first.format, first.dialect.get("delimiter")):
             raise Failure(f"{path} is not written as {options.files[0]} is: continue with one after the other")
         if learner.task != "novelty" and not format.has_labels(path, own):
-            raise Failure(f"{path} has no labels in a column {own.label!r}, as the training data of the model have")
+            raise Failure(f"{path} has no labels{labels_place(own)}, as the training data of the model have")
         warn_columns(path, own, "the model has learned from")
         if not is_pipe(path) and (chunk := next(read_chunks(path, own), None)) is not None:
             warn_strange(learner, path, own, chunk)

@@ -15,7 +15,7 @@ DELIMITERS = ",\t;|"
 _ROWS = 500  # maximum number of rows to look at
 _SEVERAL = 10  # minimum number of rows to recognize a table without numbers between its blanks
 # Patterns, compiled on use.
-_COMMA_GROUPS = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+_COMMA_GROUPS = r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?"
 _POINT_GROUPS = r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+"
 _DECIMAL_COMMA = r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)?,\d+(?:[eE][-+]?\d+)?"
 _OTHER_GROUPS = r"[-+]?\d{1,3}(?P<mark>[ '\u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?P<rest>[.,]\d+)?"
@@ -204,6 +204,8 @@ def table_lines(lines: Iterable[str], skip_rows: int, comment: str | None) -> It
 def count_preamble(lines: Sequence[str]) -> int:
     """Return the number of lines before the first of those that all have as many delimiters as the last line.
 
+    Of several marks that may be delimiters, that of the most lines counts: another one may be within numbers.
+
     Parameters
     ----------
     lines : sequence of str
@@ -214,11 +216,12 @@ def count_preamble(lines: Sequence[str]) -> int:
     n : int
         The number of lines; 0 if there is no such delimiter.
     """
+    found = []
     for mark in DELIMITERS:
         counts = [line.count(mark) for line in lines]
         if counts and counts[-1]:
-            return len(counts) - sum(1 for _ in takewhile(counts[-1].__eq__, reversed(counts)))
-    return 0
+            found.append(len(counts) - sum(1 for _ in takewhile(counts[-1].__eq__, reversed(counts))))
+    return min(found, default=0)
 
 
 def csv_rows(lines: Iterable[str], delimiter: str, quote: str | None, *, strip: bool = False) -> Iterator[list[str]]:

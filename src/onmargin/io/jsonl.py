@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import IO, Any, BinaryIO
 
 from onmargin.io._reader import Reader, Record, byte_reader, check_weight, each_record, flat_fields, line_reader
@@ -381,8 +382,20 @@ class JsonLines(TableFormat):
         known = bool(entries) and all(isinstance(entry, dict) for entry in entries)
         return [name for entry in entries for name in entry] if known else None
 
+    def adapt(self, path: str, recipe: Recipe, trained: Recipe, given: Options) -> Recipe:
+        recipe = super().adapt(path, recipe, trained, given)
+        if self.is_table(recipe):
+            return recipe
+        # Targets are next to the object of features, under keys of their own unless they are named as in training.
+        keys = self.columns(path, recipe)
+        label, weight = (name if name in keys else None for name in (recipe.label, recipe.weight))
+        return replace(recipe, label=label, weight=weight, labels=recipe.labels if {*recipe.labels} <= {*keys} else ())
+
     def has_labels(self, path: str, recipe: Recipe) -> bool:
-        return not recipe.labels or super().has_labels(path, recipe)
+        if recipe.labels:
+            return super().has_labels(path, recipe)
+        keys = {*self.columns(path, recipe)}
+        return not keys or not keys.isdisjoint(_TARGETS if recipe.label is None else (recipe.label,))
 
     def to_predict(self, recipe: Recipe, *, labeled: bool) -> tuple[Recipe, bool]:
         return recipe, labeled

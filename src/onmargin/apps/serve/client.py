@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from math import isnan
@@ -156,15 +157,15 @@ class Client:
         weight : float, default=1.0
             Weight of the example, which multiplies C; at least 0.
         key : str or None, default=None
-            Idempotency key: a call that is repeated with the same key is learned once, also after a restart. If None,
-            each call has a key of its own.
+            Idempotency key: a call that is repeated with the same key is learned once, also after a restart; a key of
+            other examples is refused. If None, each call has a key of its own.
 
         Returns
         -------
         prediction : object
             The prediction before the update; None for the first example.
         """
-        return self.learn_many(name, [x], [y], [weight], key=key)[0]
+        return self._learn(name, _examples([x], y=[y], weight=[weight]), key)[0]
 
     def learn_many(
         self,
@@ -188,23 +189,20 @@ class Client:
         weights : iterable of float or None, default=None
             Their weights. If None, all weights are 1.
         key : str or None, default=None
-            Idempotency key: a call that is repeated with the same key is learned once, also after a restart. If None,
-            each call has a key of its own.
+            Idempotency key: a call that is repeated with the same key is learned once, also after a restart; a key of
+            other examples is refused. If None, each call has a key of its own.
 
         Returns
         -------
         predictions : list
             The prediction for each example before it was learned.
         """
-        examples = _examples(X)
-        for field, values in (("y", y), ("weight", weights)):
-            if values is not None:
-                for example, value in zip(examples, values, strict=True):
-                    example[field] = _plain(value)
-        return self._learn(name, examples, key)
+        return self._learn(name, _examples(X, y=y, weight=weights), key)
 
     def _learn(self, name: str, examples: list[dict[str, Any]], key: str | None) -> list[Any]:
         answer = self._ask("POST", f"{_one(name)}/learn", {"examples": examples, "key": key or uuid4().hex})
+        for words in answer.get("warnings", ()):
+            warnings.warn(f"model {name!r}: {words}", UserWarning, stacklevel=3)
         return list(answer["predictions"] or [None] * len(examples))
 
     def predict(self, name: str, x: Any) -> Any:
@@ -294,8 +292,8 @@ class Client:
         y : iterable
             Their targets.
         key : str or None, default=None
-            Idempotency key: a call that is repeated with the same key is learned once, also after a restart. If None,
-            each call has a key of its own.
+            Idempotency key: a call that is repeated with the same key is learned once, also after a restart; a key of
+            other examples is refused. If None, each call has a key of its own.
 
         Returns
         -------
@@ -531,8 +529,11 @@ def _one(name: str) -> str:
     return f"/v1/models/{quote(name, safe='')}"
 
 
-def _examples(X: Any) -> list[dict[str, Any]]:
-    """Return examples for JSON; those of a data frame or an Arrow table are its rows, by column name."""
+def _examples(X: Any, **others: Iterable[Any] | None) -> list[dict[str, Any]]:
+    """Return examples for JSON, with others of their fields, such as `y`.
+
+    Those of a data frame or an Arrow table are its rows, by column name.
+    """
     if isinstance(X, str | bytes | Mapping):
         raise TypeError(f"X must be a list of examples; got {X!r:.100}. Pass [x], or call the method for one example")
     for rows in ("to_dicts", "to_pylist"):  # of a data frame of Polars, and of an Arrow table
@@ -540,7 +541,12 @@ def _examples(X: Any) -> list[dict[str, Any]]:
             X = getattr(X, rows)()
     if hasattr(X, "columns"):
         X = X.astype(object).where(X.notna(), None).rename(columns=str).to_dict("records")
-    return [{"x": _example(x)} for x in X]
+    examples = [{"x": _example(x)} for x in X]
+    for field, values in others.items():
+        if values is not None:
+            for example, value in zip(examples, values, strict=True):
+                example[field] = _plain(value)
+    return examples
 
 
 def _example(x: Any) -> Any:

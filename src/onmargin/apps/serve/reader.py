@@ -9,6 +9,7 @@ import asyncio
 import socket
 import sys
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from onmargin.apps.serve.service import Settings
 from onmargin.apps.serve.slices import Turn
 from onmargin.apps.serve.state import Snapshot, decode
 from onmargin.apps.serve.tokens import Tokens
+from onmargin.learner import collect_warnings
 
 
 class Replica:
@@ -121,7 +123,8 @@ async def _run(told: socket.socket) -> None:
     app: App = App(replica, tokens, begin.read_limits(), log, reads_only=True)  # type: ignore[arg-type]
     server = configured(app)
     listening = socket.socket(fileno=begin.listen)
-    following = asyncio.create_task(_follow(reader, replica, server))
+    with collect_warnings(deque(maxlen=0)):  # the service warns of what it learns
+        following = asyncio.create_task(_follow(reader, replica, server))
     try:
         await server.serve(sockets=[listening])
     finally:

@@ -6,6 +6,7 @@ import ipaddress
 import os
 import signal
 import socket
+from collections import deque
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -28,6 +29,7 @@ from onmargin.apps.serve.readers import Readers
 from onmargin.apps.serve.repair import Report, check, repair
 from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.tokens import TokenFileError, Tokens
+from onmargin.learner import collect_warnings
 
 
 def serve(
@@ -48,7 +50,8 @@ def serve(
         )
     try:
         known = Tokens() if tokens is None else Tokens.read(tokens)
-        service = Service.open(folder, settings)
+        with collect_warnings(deque(maxlen=0)):  # what is learned again was warned of when it was sent
+            service = Service.open(folder, settings)
     except (JournalError, TokenFileError) as error:
         raise Failure(str(error)) from error
     try:

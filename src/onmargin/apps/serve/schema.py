@@ -151,12 +151,14 @@ class Learned(Struct):
     """The sequence numbers of the learned examples, and the prediction for each before it was learned.
 
     A repeated request is answered with its original numbers, and with its predictions if they are still stored.
+    `warnings` are given once, such as about strings of numbers that are learned as categories.
     """
 
     first: int
     last: int
     predictions: list[Any] | None
     repeated: bool = False
+    warnings: list[str] | UnsetType = UNSET
 
 
 class Predicted(Struct):

@@ -48,10 +48,9 @@ class ServedModel:
     def earliest(self) -> int:
         return self.kept.earliest
 
-    def known(self, key: str) -> schema.Learned | None:
-        """Return the answer of a request that was learned before; None if the key is new."""
-        found = self.keys.get(key)
-        return None if found is None else _decode(found)
+    def known(self, key: str) -> schema.Learned:
+        """Return the answer of a request that was learned before."""
+        return _decode(self.keys[key])
 
     def remember(self, key: str, learned: schema.Learned) -> None:
         """Store the key of a request, to recognize it when it is sent again."""

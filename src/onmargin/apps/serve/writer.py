@@ -29,10 +29,14 @@ from onmargin.apps.serve.json_learner import NotYetError
 from onmargin.apps.serve.problems import BadExampleError, BusyError, DiskError, NoModelError, ProblemError
 from onmargin.apps.serve.served_model import ServedModel
 from onmargin.apps.serve.slices import SECONDS, in_slices
-from onmargin.apps.serve.state import encode
+from onmargin.apps.serve.state import decode, encode
+from onmargin.learner import collect_warnings
 
 if TYPE_CHECKING:
     from onmargin.apps.serve.service import Service
+
+
+MOST_WARNINGS = 20  # per request
 
 
 class Held(msgspec.Struct):
@@ -90,6 +94,7 @@ class Writer:
         self.n_waiting = 0  # number of waiting examples
         self._arrived = asyncio.Event()
         self._closing = False
+        self._warned: deque[str] = deque(maxlen=MOST_WARNINGS)  # what models warned of since the last answer
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._write())
@@ -102,10 +107,9 @@ class Writer:
 
     async def learn(self, model: ServedModel, request: schema.Learn) -> schema.Learned:
         """Queue examples for learning; return once they are on disk and learned."""
-        known = None if request.key is None else model.known(request.key)
-        if known is not None:
-            return known
         examples = request.examples
+        if request.key in model.keys:
+            return await self._learned_before(model, request.key, examples)
         labeled: list[int] = []
         if any(example.id is not msgspec.UNSET or example.x is msgspec.UNSET for example in examples):
             examples, labeled = await self._with_features(model, examples)
@@ -115,6 +119,23 @@ class Writer:
         self._enqueue(learning)
         model.claimed.update(labeled)
         return await answer
+
+    async def _learned_before(self, model: ServedModel, key: str, examples: list[schema.Example]) -> schema.Learned:
+        """Return the answer to a request that was learned before; the key of other examples is refused."""
+        known = model.known(key)
+        if not await self._service.on_disk(self._are_those, model, known, examples):
+            words = f"the key {key!r:.80} was used for other examples ({known.first} to {known.last}): use a new key"
+            raise ProblemError(words, 422)
+        return known
+
+    def _are_those(self, model: ServedModel, known: schema.Learned, examples: list[schema.Example]) -> bool:
+        """Return whether these examples were learned, as far as the journal has them; in the thread of the journal."""
+        if known.last - known.first + 1 != len(examples):
+            return False
+        if known.first <= model.earliest:
+            return True
+        rows = self._service.journal.all_rows(model.id, known.first - 1, None, known.last)
+        return all(_is_same(example, decode(row.body)) for example, row in zip(examples, rows, strict=True))
 
     async def keep(self, model: ServedModel, xs: list[Any], predictions: list[Any]) -> list[str]:
         """Keep predictions for their labels; return their ids once they are on disk."""
@@ -183,7 +204,8 @@ class Writer:
 
     async def _write(self) -> None:
         try:
-            await self._write_on()
+            with collect_warnings(self._warned):
+                await self._write_on()
         except BaseException as error:
             self._service.end_learning("learning has ended: restart the service", f"{error!r:.200}")
             raise
@@ -241,13 +263,13 @@ class Writer:
         if request.answer.done():  # the client no longer waits
             request.release()
             return None
-        if isinstance(request, _Learning) and request.key is not None:
-            known = request.model.known(request.key)
-            if known is not None:
-                request.release()
-                request.answer.set_result(known)
-                return None
         try:
+            if isinstance(request, _Learning) and request.key in request.model.keys:
+                known = await self._learned_before(request.model, request.key, request.examples)
+                request.release()
+                if not request.answer.done():
+                    request.answer.set_result(known)
+                return None
             if request.model.deleted:
                 raise self._service.absence(request.model.name)
             if isinstance(request, _Keeping):
@@ -327,6 +349,7 @@ class Writer:
     async def _apply(self, request: _Learning, entry: Entry) -> None:
         """Learn the journaled examples of a request, and answer it."""
         model, predictions = request.model, []
+        self._warned.clear()  # copies of models that checked these examples have warned as well
         started = time.perf_counter()
         try:
             for k, example in enumerate(request.examples):
@@ -350,12 +373,22 @@ class Writer:
         self._service.metrics.learned += len(predictions)
         self._service.learned(entry)
         learned = schema.Learned(entry.first, model.state.seq, predictions)
+        if self._warned:
+            learned.warnings = list(self._warned)
+            for words in learned.warnings:
+                click.echo(f"warning: model {model.name!r}: {words}", err=True)
         if request.key is not None:
             model.remember(request.key, learned)
         if not request.answer.done():
             request.answer.set_result(learned)
         if model.state.seq - model.saved >= self._service.settings.snapshot_every:
             self._service.snapshots.begin(model)
+
+
+def _is_same(sent: schema.Example, learned: schema.Example) -> bool:
+    """Return whether an example that was sent is the one in the journal; by the id of a prediction, its label is."""
+    same = (sent.y, sent.weight) == (learned.y, learned.weight)
+    return same and (sent.x is msgspec.UNSET or sent.x == learned.x)
 
 
 def _number(name: str) -> int:
