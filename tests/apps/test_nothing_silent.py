@@ -169,6 +169,14 @@ def test_training_that_continues_with_other_columns_is_noticed(tmp_path):
     )
 
 
+def test_a_later_file_without_labels_is_named_first(tmp_path):
+    data, other, out = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "model"
+    data.write_text("size,kind\n" + "1,p\n2,n\n" * 20)
+    other.write_text("size,sort\n" + "1,p\n2,n\n" * 20)
+    assert "b.csv has no labels in a column 'kind', as" in onmargin("train", data, other, "-o", out, code=1)
+    assert not out.exists()
+
+
 def test_new_columns_of_a_later_file_are_noticed(tmp_path):
     data, out, other = people(tmp_path / "people.csv"), tmp_path / "model", tmp_path / "other.csv"
     header, *lines = data.read_text().splitlines()
@@ -624,6 +632,10 @@ def test_a_run_that_ended_at_a_record_is_resumed_without_it(tmp_path):
         ('{\n "data": [\n  {"a": 1, "y": "p"},\n  {"a": 2, "y": "q"}\n ]\n}', "with the examples under the key 'data'"),
         ('{"columns": ["a", "y"], "data": [[1, "p"], [2, "q"]]}', "with the examples under the key 'data'"),
         ('{\n "a": 1,\n "y": "p"\n}\n', "has objects over several lines"),
+        (
+            json.dumps({f"id{k}": {"a": k, "y": "pq"[k % 2]} for k in range(9)}),
+            "is one object with an object per example",
+        ),
     ],
 )
 def test_json_of_another_form_names_the_remedy(tmp_path, text, problem):

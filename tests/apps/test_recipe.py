@@ -9,6 +9,7 @@ import pytest
 
 import onmargin as library
 from onmargin.apps.serve.client import Client
+from onmargin.apps.serve.connection import ServiceError
 from tests.apps.program import conll, onmargin, report
 from tests.apps.serving import served
 from tests.apps.test_tables import said
@@ -169,6 +170,26 @@ def test_converted_examples_are_read_as_the_table(tmp_path):
     assert "a.jsonl has no labels" in onmargin("evaluate", out, lines, code=1)
     onmargin("train", lines, "--label", "other", "-o", out)
     assert "a.csv has no labels in a column 'other'" in onmargin("evaluate", out, data, code=1)
+
+
+def test_a_text_is_refused_where_texts_are_in_columns(tmp_path):
+    """Its words were unknown features, so that every text was predicted alike."""
+    data, lines, out = tmp_path / "a.csv", tmp_path / "a.txt", tmp_path / "model"
+    notes_table(data)
+    lines.write_text("".join(f"{text}\n" for text in WORDS.values()))
+    onmargin("train", data, "-o", out)
+    model = library.load(out)
+    for ask in (model.predict_one, lambda text: model.predict_many([text] * 9)):
+        with pytest.raises(TypeError, match="texts are columns of a dict"):
+            ask(WORDS["good"])
+    assert "texts are columns" in onmargin("predict", out, lines, "--format", "text", code=1)
+    with served(tmp_path / "service") as http, Client(str(http.base_url)) as client:
+        client.upload("notes", out)
+        with pytest.raises(ServiceError, match="texts are columns"):
+            client.predict("notes", WORDS["good"])
+        with pytest.raises(ServiceError, match="texts are columns"):
+            client.learn("notes", WORDS["good"], "good")
+        assert client.predict("notes", {"amount": -3, "note": WORDS["bad"]}) == "bad"
 
 
 def test_a_category_that_looks_like_a_number_stays_one(tmp_path):

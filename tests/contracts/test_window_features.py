@@ -47,6 +47,14 @@ def test_bad_templates_are_refused(template):
         WindowFeatures(["w"], [template])
 
 
+def test_columns_of_dicts_are_found_by_name():
+    """They were taken in the order of the dict, whatever their names were."""
+    features = WindowFeatures()
+    assert features([{"pos": pos, "x": "1", "w": word} for word, pos in SENTENCE]) == features(SENTENCE)
+    with pytest.raises(ValueError, match="token 0 must have the columns"):
+        features([{"word": "the", "tag": "DT"}])
+
+
 def test_tokens_without_their_columns_are_refused():
     with pytest.raises(ValueError, match="token 1 must have the columns"):
         WindowFeatures()([("the", "DT"), ("dog",)])

@@ -72,7 +72,10 @@ def examples(
         strange: Collection[str] = ()
         for chunk in read_chunks(path, own, labeled=labeled, size=size, odd=odd):
             if not known and first <= _ENOUGH:
-                known, some = learner.familiar(chunk)
+                try:
+                    known, some = learner.familiar(chunk)
+                except TypeError as error:  # such as lines of text, where the model reads texts in columns
+                    raise Failure(f"{path}: {error}") from error
                 met = met or some
                 if first == 1 and (known or not met):
                     strange = warn_strange(learner, path, own, chunk, strict=strict)

@@ -143,6 +143,8 @@ def _begin_run(options: TrainingOptions, out: str, start: str | None, say: NullR
         profile = options.profile()
         recipe = profile.recipe
         for path in options.files[1:]:
+            if (recipe.label or recipe.labels) and not FORMATS[recipe.format].has_labels(path, recipe):
+                raise Failure(f"{path} has no labels{labels_place(recipe)}, as {options.files[0]} has")
             warn_columns(path, recipe, f"{options.files[0]} has")
         return Run(options, out, recipe, shown=say.profile(profile))
     learner, recipe, _ = load_learner(start)

@@ -68,8 +68,9 @@ class RecordFeatures:
         Whether to multiply the features of a text by the inverse document frequency 1 + ln((n + 1) / (d + 1)), where d
         of the n texts learned so far contain the feature.
     text : str or tuple of str, default=()
-        Columns of a dict that contain text. The words of a text are the features "column=word". If a string, each
-        example is the text in this column, and other columns are ignored.
+        Columns of a dict that contain text. The words of a text are the features "column=word", and examples that are
+        texts themselves are refused. If a string, each example is the text in this column, and other columns are
+        ignored.
     ignore : tuple of str, default=()
         Columns of a dict that are not features.
     only : tuple of str, default=()
@@ -190,7 +191,7 @@ class RecordFeatures:
             grow=True,
             dtype=self.dtype,
             separator=self.separator,
-            text=self._text(),
+            text=None if self.text and not isinstance(self.text, str) else self._text(),  # texts are in columns
             frequencies=frequencies,
             convert=self.converter(),
             parsers=self._parsers(),

@@ -1,7 +1,7 @@
 """Window features of tokens for sequence tagging."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -104,8 +104,8 @@ class WindowFeatures:
         Parameters
         ----------
         sentence : sequence of tokens
-            Tokens, each a sequence or dict of its columns, in their order; further columns are ignored. If there is one
-            column, a token may also be a string.
+            Tokens, each a sequence of its columns, in their order, or a dict of them; further columns are ignored. If
+            there is one column, a token may also be a string.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class WindowFeatures:
             return sentence
         n, tokens = len(self.columns), []
         for i, token in enumerate(sentence):
-            parts = token.values() if hasattr(token, "values") else token
+            parts = map(token.get, self.columns) if isinstance(token, Mapping) else token
             fields = (token,) if isinstance(token, str) else tuple(parts)
             if len(fields) < n or not all(isinstance(field, str) for field in fields[:n]):
                 raise ValueError(f"token {i} must have the columns {list(self.columns)}, got {token!r:.80}")

@@ -124,7 +124,11 @@ def read_conllu(path: Source, columns: Sequence[str] = ("form",), label: str | N
     for name in (*columns, *([] if label is None else [label])):
         if name not in CONLLU:
             raise ValueError(f"the columns of CoNLL-U are {', '.join(CONLLU)}; got {name!r}")
-    places = {name: CONLLU.index(name) for name in columns}
+    return _read_words(path, {name: CONLLU.index(name) for name in columns}, label)
+
+
+def _read_words(path: Source, places: Mapping[str, int], label: str | None) -> Reader[TaggedSequence]:
+    """Read the words of a CoNLL-U file, each a dict of the columns at these places."""
 
     def token(fields: list[str]) -> dict[str, str]:
         return {name: fields[k] for name, k in places.items()}
@@ -273,7 +277,7 @@ class ConllU(Conll):
     name = "conllu"
 
     def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
-        return read_conllu(source, label=recipe.label if labeled else None)
+        return _read_words(source, {"w": CONLLU.index("form")}, recipe.label if labeled else None)
 
     def check_label(self, label: str | None) -> None:
         if label is not None and label not in CONLLU:

@@ -353,10 +353,14 @@ class JsonLines(TableFormat):
                 f"{path} is one object with the examples under the key {key!r}: extract them, such as with "
                 f"jq -c '.{key}[]' {path} > {key}.jsonl"
             )
-        sizes = (
-            {len(value) if isinstance(value, list | dict) else 0 for value in entries[0].values()} if entries else {0}
-        )
-        if len(entries) == 1 < len(entries[0]) and len(sizes) == 1 and min(sizes) >= FEW_ROWS:
+        values = list(entries[0].values()) if len(entries) == 1 else []
+        sizes = {len(value) if isinstance(value, list | dict) else 0 for value in values}
+        if len(values) > max({FEW_ROWS, *sizes}) and all(isinstance(value, dict) for value in values):
+            raise FormatError(
+                f"{path} is one object with an object per example: extract them, such as with jq -c '.[]' {path} > "
+                "examples.jsonl"
+            )
+        if len(values) > 1 == len(sizes) and min(sizes) >= FEW_ROWS:
             raise FormatError(
                 f"{path} is one object with a list per column: write one object per row, such as with "
                 "DataFrame.to_json(orient='records', lines=True)"

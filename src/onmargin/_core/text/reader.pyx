@@ -239,7 +239,9 @@ cdef class Reader:
             raise TypeError(f"this model reads features by name; got a vector: {x!r:.100}")
         elif isinstance(x, str | bytes) or not hasattr(x, "__iter__"):
             kinds = " or a list of their names" if self.text is None else ", a list of their names or a text"
-            hint = f"; pass a word as [{x!r:.100}]" if self.text is None and isinstance(x, str) else ""
+            hint = ""
+            if self.text is None and isinstance(x, str):
+                hint = f"; pass a word as [{x!r:.100}]" if self.convert is None else "; texts are columns of a dict"
             raise TypeError(f"expected a dict of features{kinds}, got {x!r:.100}{hint}")
         elif hasattr(x, "items"):
             self.take_pairs(dict(x.items()))
