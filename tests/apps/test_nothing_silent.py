@@ -1,5 +1,6 @@
 """Whatever would change a result without a word is read correctly, reported or refused."""
 
+import csv
 import json
 import os
 import random
@@ -48,6 +49,15 @@ def test_a_fifo_is_read_once(tmp_path):
         "train", fifo, "-o", out, "--passes", 2, code=2
     )
     assert "can be read once: give a file for --holdout" in onmargin("train", fifo, "-o", out, "--holdout", 9, code=2)
+
+
+def test_objects_in_a_pipe_are_read_for_a_model_of_a_table(tmp_path):
+    """They were read as a table without columns: "- is empty"."""
+    data, lines, out = people(tmp_path / "people.csv"), tmp_path / "people.jsonl", tmp_path / "model"
+    with open(data, newline="") as file:
+        lines.write_text("".join(json.dumps(row) + "\n" for row in csv.DictReader(file)))
+    onmargin("train", data, "-o", out)
+    assert onmargin("predict", out, "-", stdin=lines.read_text()) == onmargin("predict", out, data)
 
 
 def test_the_encoding_holds_for_the_copied_columns(tmp_path):

@@ -92,8 +92,8 @@ def is_fitted(model: Any) -> bool:
 
 def n_features(model: Any) -> int:
     """Return the number of features of a model."""
-    names = ("n_features_", "n_features_in_")
-    return next((int(getattr(model, name)) for name in names if hasattr(model, name)), 0)
+    found = getattr(model, "n_features_", None)
+    return int(getattr(model, "n_features_in_", 0) if found is None else found)
 
 
 def leading(model: Any) -> str | None:

@@ -56,11 +56,13 @@ def _format_like(path: str, recipe: Recipe, encoding: str) -> str:
     """Return the format of a file for a model whose training data were read by this recipe.
 
     Data from a pipe, and lines that match no format, are assumed to have the same format. So are lines that may be
-    texts or a table: a few texts or tokens may happen to have as many words in each line.
+    texts or a table: a few texts or tokens may happen to have as many words in each line. In a pipe, only JSON objects
+    are told from a table, by their first character, since few bytes may have arrived.
     """
     usual = recipe.format
     if is_pipe(path):
-        return usual
+        has_objects = recipe.is_table and Head(path, encoding).first.lstrip().startswith("{")
+        return "jsonl" if has_objects else usual
     lines = [] if os.path.isdir(path) or usual not in {"csv", "text", "conll"} else Head(path, encoding).lines
     try:
         found = guess_format(path, encoding)
