@@ -60,6 +60,18 @@ def test_objects_in_a_pipe_are_read_for_a_model_of_a_table(tmp_path):
     assert onmargin("predict", out, "-", stdin=lines.read_text()) == onmargin("predict", out, data)
 
 
+def test_lines_of_text_are_read_for_a_model_of_a_folder(tmp_path):
+    """They were of no known format in a file, and in a pipe there was "no such file"."""
+    out, lines = tmp_path / "model", tmp_path / "lines"
+    for kind, words in (("ham", "lunch at noon"), ("spam", "cheap pills now")):
+        (tmp_path / "mails" / kind).mkdir(parents=True)
+        for k in range(9):
+            (tmp_path / "mails" / kind / f"{k}.txt").write_text(f"{words} {k}")
+    onmargin("train", tmp_path / "mails", "-o", out)
+    lines.write_text("pills\nlunch today then\n")
+    assert onmargin("predict", out, lines) == onmargin("predict", out, "-", stdin=lines.read_text()) == "spam\nham\n"
+
+
 def test_the_encoding_holds_for_the_copied_columns(tmp_path):
     data, out, found = tmp_path / "de.csv", tmp_path / "model", tmp_path / "p.csv"
     rows = [f"ä{k},{'ü' if k % 2 else 'ö'},{'ja' if k % 2 else 'nein'}" for k in range(40)]

@@ -59,7 +59,9 @@ def _format_like(path: str, recipe: Recipe, encoding: str) -> str:
     texts or a table: a few texts or tokens may happen to have as many words in each line. In a pipe, only JSON objects
     are told from a table, by their first character, since few bytes may have arrived.
     """
-    usual = recipe.format
+    usual, trained = recipe.format, FORMATS[recipe.format]
+    if trained.is_text and not (trained.is_stream and is_pipe(path)):
+        usual = "text"  # the model has learned from a folder or mailbox, and a file may have lines of text
     if is_pipe(path):
         has_objects = recipe.is_table and Head(path, encoding).first.lstrip().startswith("{")
         return "jsonl" if has_objects else usual
