@@ -9,7 +9,8 @@ APPS = Path(__file__).parents[2] / "src/onmargin/apps"
 SOURCES = sorted(APPS.rglob("*.py"))
 # A module of apps may use private attributes of itself and of objects of its own class.
 OWN = {"self", "cls", "service", "copy"}
-OF_TUPLES = {"_replace", "_make", "_fields"}
+# Methods of tuples, and what notebooks call to show an object, are public in spite of their names.
+PROTOCOLS = {"_replace", "_make", "_fields", "_repr_html_"}
 
 
 def private(name):
@@ -21,11 +22,7 @@ def accesses(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and private(node.attr):
             owner = node.value
-            if not (isinstance(owner, ast.Name) and owner.id in OWN) and node.attr not in {
-                "_replace",
-                "_make",
-                "_fields",
-            }:
+            if not (isinstance(owner, ast.Name) and owner.id in OWN) and node.attr not in PROTOCOLS:
                 yield f"line {node.lineno}: {ast.unparse(node)}"
         if (
             isinstance(node, ast.Call)
