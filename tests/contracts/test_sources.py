@@ -21,6 +21,7 @@ PAPERS = {
     "ADAHEDGE",
     "FERNS",
     "KNN",
+    "SAMKNN",
     "FOREST",
     "EXTRA",
     "BOOSTING",

@@ -54,6 +54,23 @@ def test_all_scores_of_a_stream():
         model.learn(as_rows(X[t : t + 1]), y[t : t + 1])
 
 
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_the_window_is_short_where_the_concept_changes_often(scale):
+    """Labels change sides every 150 rows."""
+    rows = np.random.default_rng(1).normal(size=(1200, 3)) * [3, 1, 1]
+    y = np.where(rows[:, 0] > 0, scale, -scale) * (1 - 2 * (np.arange(1200) // 150 % 2))
+    model, wanted = learner(Regression(0.0), 1, features=3), reference.neighbors(rows, y[:, None])
+    found = []
+    for t in range(1200):
+        found.append(model.scores(as_rows(rows[t : t + 1]))[0])
+        model.learn(as_rows(rows[t : t + 1]), y[t : t + 1])
+    assert_allclose(found, wanted, rtol=1e-4, atol=1e-3 * scale)
+    assert (wanted[300:, 0] * y[300:] <= 0).mean() < 0.35
+    assert model.geometry.forgot
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.scores(as_rows(rows)), model.scores(as_rows(rows)))
+
+
 def test_new_features_and_copies_go_on_as_before():
     whole, parts = learner(Indicators(), 1), learner(Indicators(), 1, features=3)
     rows = X[:100].copy()
@@ -94,7 +111,7 @@ def test_equal_rows_and_rows_of_zeros():
     assert model.geometry.clock == 20
 
 
-@pytest.mark.parametrize("word", ["rows", "targets", "weights", "clock"])
+@pytest.mark.parametrize("word", ["rows", "targets", "weights", "losses", "clock"])
 def test_states_that_do_not_fit_are_refused(word):
     geometry = Neighbors(3, 1, np.float64)
     state = geometry.__reduce__()[2] | {word: -1 if word == "clock" else np.zeros((2, 2))}
