@@ -98,6 +98,7 @@ TWINS = {
     "Paths": "play_sequences",
     "Projected": "projection",
     "ProjectedBall": "projection",
+    "Ranked": "log_odds_of_ranks",
     "Ridge": "ridge",
     "ExpertPaths": "vote",
     "SideBySide": "several",

@@ -11,5 +11,5 @@ def test_vectors_have_more_experts_to_make_room_for(tmp_path):
         create(client, model="AutoClassifier")
         answer = learn(client, "m", ([1.0, 2.0], "yes"), ([2.0, 1.0], "no"))
         assert answer.status_code == 422
-        assert "of 28 models" in answer.json()["error"]
+        assert "of 32 models" in answer.json()["error"]
         assert client.get("/v1/models/m/progress").json()["experts"] == []

@@ -117,7 +117,7 @@ def test_one_model_has_no_outcomes():
     assert taught(stream.PassiveAggressiveClassifier()).model_outcomes_ == []
     X, y = np.eye(3), [0, 1, 0]
     assert PassiveAggressiveClassifier().partial_fit(X, y).model_outcomes_ == []
-    assert len(AutoClassifier().partial_fit(X, y).model_outcomes_) == 28
+    assert len(AutoClassifier().partial_fit(X, y).model_outcomes_) == 32
 
 
 def test_outcomes_stay_when_parameters_change():

@@ -132,6 +132,10 @@ class Traced:
         """Return integers or flags as numbers."""
         return self.cast(FLOAT if self.graph.kind == np.float32 else DOUBLE)
 
+    def places(self) -> "Traced":
+        """Return whole numbers as places in a table."""
+        return self.cast(INT64)
+
     def rounded(self, dtype: Any) -> "Traced":
         """Return the numbers rounded to a type."""
         return self.cast(FLOAT).numbers() if dtype == np.float32 and self.graph.kind != np.float32 else self

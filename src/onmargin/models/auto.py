@@ -34,9 +34,9 @@ class AutoClassifierOptions:
     ----------
     experts : {"all", "linear"}, default="all"
         Which experts to train. "all" are linear experts and, for dense rows of at most 1,024 features, nonlinear
-        ones (on random Fourier features, on random ferns, a forest, boosted trees, and nearest neighbors), which take
-        most of the time. "linear" leaves out the nonlinear experts. On shards and with hashed names only the experts
-        for sparse rows are used, which are linear.
+        ones (on random Fourier features, on random ferns, on ranks, a forest, boosted trees, and nearest neighbors),
+        which take most of the time. "linear" leaves out the nonlinear experts. On shards and with hashed names only
+        the experts for sparse rows are used, which are linear.
     drift : bool, default=True
         Whether the target may drift, as on most streams: if True, some experts forget earlier examples to follow it.
         Set it to False if the order of the examples means nothing and the model must predict old and new examples

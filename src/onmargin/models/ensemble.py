@@ -182,7 +182,7 @@ def recombine_models(geometry: Geometry, width: int, column_map: ColumnMap) -> G
             made.append(leaf.alike(recombine_models(leaf.inner, width, column_map)))
         else:
             made += leaf.recombine_members(width, column_map)
-    return _join_packed(made, len(column_map))
+    return made[0] if len(made) == 1 else _join_packed(made, len(column_map))
 
 
 def combination(

@@ -21,6 +21,7 @@ from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.label_chain import LabelChain
 from onmargin._core.geometries.lagged import Lagged
 from onmargin._core.geometries.neighbors import Neighbors
+from onmargin._core.geometries.ranked import Ranked
 from onmargin._core.geometries.ridge import Ridge
 from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
 from onmargin._core.several.steps import Projections, Steps
@@ -28,21 +29,30 @@ from onmargin._core.steps.step import Confident, Constant, Projection, Proportio
 from onmargin._core.tasks.task import Binary, Indicators, OneVsRest, Softmax, Task
 from onmargin.models.ensemble import Kind, combination, join_pairs, pack_columns, side_by_side, with_average
 
+# Constructors of geometries, given for each whether it depends on distances between rows.
+Units = list[tuple[Kind, bool]]
+# Returns the geometries of experts behind a common preparation of their rows.
+Preparation = Callable[..., Geometry]
+
 # Number of random Fourier features of an expert.
 WAVES = 200
 # Random ferns of an expert.
 FERNS = 100
 # Rows among which nearest neighbors are sought (see geometries/neighbors.pyx).
 KEPT_ROWS = 1024
+# Values of a feature that ranks are determined by (see geometries/ranked.pyx).
+RANKED_VALUES = 1023
 # Rows that trees are grown from, and nodes of all trees (see geometries/forest.pyx).
 FOREST_ROWS, FOREST_NODES = 4096, 24 * 4096
 # Largest number of features with nonlinear experts: each feature enters every random feature.
 MOST_NONLINEAR = 300
-# Largest number of features of trees and ferns, which look at few of them.
+# Largest number of features of trees and ferns, which look at few of them, and of linear weights of ranks.
 MOST_FEATURES_OF_TREES = 1024
 # Largest number of classes of trees and ferns, whose nodes and cells have a number for each; and of those on random
 # Fourier features and nearest neighbors.
 MOST_CLASSES_OF_TREES, MANY_CLASSES = 32, 500
+# Largest number of classes of experts on ranks: with more, they saved no mistakes on tables with heavy tails.
+MOST_CLASSES_OF_RANKS = 2
 # Largest number of features for which an expert keeps a matrix of features by features.
 MOST_CORRELATED = 64
 # The normal quantile of 0.9, statistics.NormalDist().inv_cdf(0.9): the confidence that SCW requires of its margins.
@@ -76,6 +86,10 @@ class Weights:
         """Return how many numbers are kept beyond the weights of features."""
         return 0
 
+    def on_ranks(self) -> "Weights":
+        """Return the same weights for ranks of features."""
+        return OnRanks(self.kind)
+
 
 class Average(Weights):
     """The averages of the weights of the expert before."""
@@ -90,6 +104,9 @@ class Correlated(Weights):
 
     def size(self, n_features: int) -> int:
         return n_features**2
+
+    def on_ranks(self) -> Weights:
+        return CorrelatedRanks(self.kind)
 
 
 class Level(Weights):
@@ -132,6 +149,15 @@ class OnWaves(Nonlinear):
     def size(self, n_features: int) -> int:
         return WAVES * (WAVES + n_features)
 
+    def on_ranks(self) -> Weights:
+        return OnWavesOfRanks(self.kind)
+
+
+class OnWavesOfRanks(OnWaves):
+    """Weights of random Fourier features of ranks."""
+
+    most_classes = MOST_CLASSES_OF_RANKS
+
 
 @dataclass(frozen=True)
 class OnFerns(Nonlinear):
@@ -144,6 +170,25 @@ class OnFerns(Nonlinear):
 
     def size(self, n_features: int) -> int:
         return 2 * FERNS << self.tests
+
+
+class OnRanks(Nonlinear):
+    """Weights of the ranks of the features."""
+
+    most_features = MOST_FEATURES_OF_TREES
+    most_classes = MOST_CLASSES_OF_RANKS
+
+    def size(self, n_features: int) -> int:
+        return RANKED_VALUES // 2 * n_features
+
+
+class CorrelatedRanks(OnRanks):
+    """Weights of the ranks, with a number per pair of features."""
+
+    most_features = MOST_CORRELATED
+
+    def size(self, n_features: int) -> int:
+        return super().size(n_features) + n_features**2
 
 
 class NearestRows(Nonlinear):
@@ -189,7 +234,7 @@ class Expert(NamedTuple):
     weights: Weights
     task: str
     step: Step
-    standardized: bool = False  # whether it learns from standardized rows
+    prepared: Preparation | None = None  # how its rows are prepared; None if it learns from rows as they are
     forgets: bool = False  # whether it discounts earlier examples, to follow drift
 
     @property
@@ -197,18 +242,21 @@ class Expert(NamedTuple):
     def max_names(self) -> float:
         """The largest number of names of records with which it takes part; it is dropped when there are more."""
         most = self.weights.most_features
-        return min(most, MOST_OF_TABLE) if self.standardized else most
+        return most if self.prepared is None else min(most, MOST_OF_TABLE)
 
     def on_standardized(self) -> "Expert":
-        return self._replace(name=f"{self.name}, standardized", standardized=True)
+        return self._replace(name=f"{self.name}, standardized", prepared=_on_standardized)
+
+    def on_ranks(self) -> "Expert":
+        return self._replace(name=f"{self.name}, ranks", weights=self.weights.on_ranks(), prepared=_on_ranks)
 
     def on_waves(self, curve: float) -> "Expert":
         weights = OnWaves(partial(_on_waves, self.weights.kind, curve))
-        return self._replace(name=f"{self.name}, curved {curve:g}", weights=weights, standardized=True)
+        return self._replace(name=f"{self.name}, curved {curve:g}", weights=weights, prepared=_on_standardized)
 
     def on_ferns(self, tests: int) -> "Expert":
         weights = OnFerns(partial(_on_ferns, self.weights.kind, tests), tests)
-        return self._replace(name=f"{self.name}, ferns of {tests} tests", weights=weights, standardized=True)
+        return self._replace(name=f"{self.name}, ferns of {tests} tests", weights=weights, prepared=_on_standardized)
 
     def as_average(self) -> "Expert":
         return self._replace(name=f"{self.name}, averaged", weights=Average(self.weights.kind), step=Step())
@@ -271,6 +319,30 @@ def _ridge_on_standardized(*sizes: Any, **settings: Any) -> Geometry:
     return _on_standardized([(_RIDGE.weights.kind, False)], *sizes, **settings)
 
 
+def _on_standardized(units: Units, *sizes: Any, **settings: Any) -> Geometry:
+    """Return the geometries of experts on standardized rows, given for each whether it depends on distances."""
+    if not settings["sparse"]:
+        return Standardized(_together(units, *sizes, **settings))
+    made: list[Geometry] = []
+    for by_distance, some in groupby(units, itemgetter(1)):
+        made.append(StandardizedEntries(_together(some, *sizes, **settings), centered=not by_distance))
+    return join_pairs(made)
+
+
+def _on_ranks(units: Units, *sizes: Any, **settings: Any) -> Geometry:
+    """Return the geometries of experts on standardized ranks."""
+    return Ranked(_on_standardized(units, *sizes, **settings), settings["sparse"])
+
+
+def _together(units: Iterable[tuple[Kind, bool]], *sizes: Any, **settings: Any) -> Geometry:
+    """Return one geometry of several; those in double precision widen rows that are single."""
+    made: list[Geometry] = []
+    for kind, _ in units:
+        one = kind(*sizes, **settings)
+        made.append(one if one.dtype == sizes[-1] else AsDouble(one))
+    return join_pairs(pack_columns(made))
+
+
 def _label_chain(order: int, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
     return LabelChain(n_features, n_columns, dtype, order)
 
@@ -319,7 +391,7 @@ _CHAIN, _LONG_CHAIN = (
 )
 # It forgets all but the last rows.
 _NEIGHBORS = Expert(
-    "nearest neighbors", NearestRows(_neighbors), "indicators", Residual(), standardized=True, forgets=True
+    "nearest neighbors", NearestRows(_neighbors), "indicators", Residual(), _on_standardized, forgets=True
 )
 # On rows as they are: thresholds follow any scale, while means and deviations change as rows arrive.
 _FOREST = Expert("forest", Trees(partial(_trees, Forest)), "indicators", Residual(), forgets=True)
@@ -371,6 +443,10 @@ CLASSIFIERS = Experts(
         _FAST_LOGISTIC.on_ferns(5),
         _FAST_LOGISTIC.on_ferns(7),
         _NEIGHBORS,
+        _FAST_LOGISTIC.on_ranks(),
+        _AROW.on_ranks(),
+        _RIDGE.on_ranks(),
+        _FREE_RIDGE.on_waves(0.3).on_ranks(),
     ),
     table=(
         _CHAIN,
@@ -394,6 +470,10 @@ CLASSIFIERS = Experts(
         _FREE_RIDGE.on_waves(0.3),
         _FREE_RIDGE.on_waves(1.0),
         _NEIGHBORS,
+        _FAST_LOGISTIC.on_ranks(),
+        _AROW.on_ranks(),
+        _RIDGE.on_ranks(),
+        _FREE_RIDGE.on_waves(0.3).on_ranks(),
     ),
 )
 
@@ -472,43 +552,24 @@ REGRESSORS = Experts(
 
 
 def kinds_of(experts: Sequence[Expert], entries: int = 0) -> list[Kind]:
-    """Return the constructors of the geometries: one per expert except averages, one for all on standardized rows.
+    """Return the constructors of the geometries: one per expert except averages, one for all with a common preparation.
 
     `entries` is passed to experts on random Fourier features.
     """
     plain: list[Kind] = []
-    units: list[tuple[Kind, bool]] = []
+    units: dict[Preparation, Units] = {}
     for expert, follower in zip(experts, [*experts[1:], None], strict=True):
         if not expert.weights.averaged:
             averaged = follower is not None and follower.weights.averaged
             kind = expert.weights.kind
             kind = partial(kind, entries=entries) if expert.weights.by_entries else kind
             kind = partial(with_average, kind) if averaged else kind
-            if expert.standardized:
-                # All categories must contribute the same to a distance between rows.
-                units.append((kind, expert.weights.by_distance))
-            else:
+            if expert.prepared is None:
                 plain.append(kind)
-    return [*plain, partial(_on_standardized, units)] if units else plain
-
-
-def _on_standardized(units: list[tuple[Kind, bool]], *sizes: Any, **settings: Any) -> Geometry:
-    """Return the geometries of experts on standardized rows, given for each whether it depends on distances."""
-    if not settings["sparse"]:
-        return Standardized(_together(units, *sizes, **settings))
-    made: list[Geometry] = []
-    for by_distance, some in groupby(units, itemgetter(1)):
-        made.append(StandardizedEntries(_together(some, *sizes, **settings), centered=not by_distance))
-    return join_pairs(made)
-
-
-def _together(units: Iterable[tuple[Kind, bool]], *sizes: Any, **settings: Any) -> Geometry:
-    """Return one geometry of several; those in double precision widen rows that are single."""
-    made: list[Geometry] = []
-    for kind, _ in units:
-        one = kind(*sizes, **settings)
-        made.append(one if one.dtype == sizes[-1] else AsDouble(one))
-    return join_pairs(pack_columns(made))
+            else:
+                # All categories must contribute the same to a distance between rows.
+                units.setdefault(expert.prepared, []).append((kind, expert.weights.by_distance))
+    return [*plain, *map(partial, units, units.values())]
 
 
 def steps_of(experts: Sequence[Expert]) -> Step:

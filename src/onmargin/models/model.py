@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from onmargin._core.calibration import Calibration
 from onmargin._core.geometries.geometry import ColumnMap, Geometry
+from onmargin._core.geometries.ranked import Ranked
 from onmargin._core.geometries.standardized import StandardizedEntries
 from onmargin._core.rows import Rows
 from onmargin._core.several.tasks import ExpertVote
@@ -400,13 +401,14 @@ class Model(Part):
             self.learner,
             [expert.name for expert in experts],
             [expert.forgets for expert in experts],
-            f"left out with {n_classes} classes: {', '.join(too_many)}" if too_many else "",
+            f"left out with {n_classes} classes: {'; '.join(too_many)}" if too_many else "",
         )
 
     @property
     def is_table(self) -> bool:
         """Whether rows may be records of a table, in which zeros are values and absent entries are missing."""
-        return StandardizedEntries in map(type, self.learner.geometry.leaves())
+        leaves = self.learner.geometry.leaves()
+        return any(type(leaf) is StandardizedEntries or (type(leaf) is Ranked and leaf.sparse) for leaf in leaves)
 
     def _take_part(self, experts: Sequence[Expert]) -> None:
         """Set the experts that take part, and the numbers of names (unless none would be left) and classes for all."""

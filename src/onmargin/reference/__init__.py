@@ -60,7 +60,13 @@ from onmargin.reference.neighbors import neighbors
 from onmargin.reference.ordered import label_chain, lagged
 from onmargin.reference.ridge import RidgeRun, class_levels, fourier, levels, ridge, ridge_regret_bound
 from onmargin.reference.rounds import Run, play, with_intercept
-from onmargin.reference.scaling import running_scale, running_standardization, sizes, standardized_entries
+from onmargin.reference.scaling import (
+    log_odds_of_ranks,
+    running_scale,
+    running_standardization,
+    sizes,
+    standardized_entries,
+)
 from onmargin.reference.second_order import (
     Adaptive,
     Confidence,
@@ -184,6 +190,7 @@ __all__ = [
     "levels",
     "linked_uniclass",
     "log_loss",
+    "log_odds_of_ranks",
     "mix_epochs",
     "mixed",
     "mixed_gaussians",

@@ -55,3 +55,20 @@ def standardized_entries(X: Matrix, *, centered: bool = False) -> Matrix:
             else:
                 Z[t, j] = running_standardization(np.array([*before, x])[:, None])[-1, 0]
     return Z
+
+
+def log_odds_of_ranks(X: Matrix, *, kept: int = 1023) -> Matrix:
+    """Replace each value of a feature by the log odds of its mean rank among the values before it, at most `kept`.
+
+    Of n values, a are less than x and b are at most x: it becomes log((a + b + 1) / (2 n + 1 - a - b)), and the sign of
+    x while they are all equal. Missing values (NaN) stay missing. Values are compared in single precision.
+    """
+    Z, rows = np.full_like(X, np.nan), X.astype(np.float32)
+    for t, j in np.argwhere(~np.isnan(X)):
+        x, before = rows[t, j], rows[:t, j][~np.isnan(rows[:t, j])][:kept]
+        if (before == before[:1]).all():
+            Z[t, j] = np.sign(x)
+        else:
+            twice = (before < x).sum() + (before <= x).sum()
+            Z[t, j] = np.log((twice + 1) / (2 * len(before) + 1 - twice))
+    return Z
