@@ -40,8 +40,8 @@ WAVES = 200
 FERNS = 100
 # Rows among which nearest neighbors are sought (see geometries/neighbors.pyx).
 KEPT_ROWS = 1024
-# Values of a feature that ranks are determined by (see geometries/ranked.pyx).
-RANKED_VALUES = 1023
+# A fourth of the values of a feature that determine ranks (see geometries/ranked.pyx), which four experts share.
+RANKED_SHARE = 128
 # Rows that trees are grown from, and nodes of all trees (see geometries/forest.pyx).
 FOREST_ROWS, FOREST_NODES = 4096, 24 * 4096
 # Largest number of features with nonlinear experts: each feature enters every random feature.
@@ -158,6 +158,9 @@ class OnWavesOfRanks(OnWaves):
 
     most_classes = MOST_CLASSES_OF_RANKS
 
+    def size(self, n_features: int) -> int:
+        return super().size(n_features) + RANKED_SHARE * n_features
+
 
 @dataclass(frozen=True)
 class OnFerns(Nonlinear):
@@ -179,7 +182,7 @@ class OnRanks(Nonlinear):
     most_classes = MOST_CLASSES_OF_RANKS
 
     def size(self, n_features: int) -> int:
-        return RANKED_VALUES // 2 * n_features
+        return RANKED_SHARE * n_features
 
 
 class CorrelatedRanks(OnRanks):
