@@ -23,6 +23,13 @@ def onmargin(*arguments, stdin=None, code=0):
     return result.stdout
 
 
+def said(*arguments, code=0):
+    """Return the messages of a command on stderr."""
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output
+    return result.stderr
+
+
 def report(*arguments, **options):
     return json.loads(onmargin(*arguments, "--json", **options))
 

@@ -5,7 +5,7 @@ import pytest
 from onmargin import io, load, scale, stream
 from onmargin.features import RecordFeatures
 from onmargin.io import load_with_notes
-from tests.apps.program import conll, jsonl, onmargin, report, svmlight
+from tests.apps.program import conll, jsonl, onmargin, report, said, svmlight
 from tests.saved import same_bytes
 
 
@@ -49,8 +49,9 @@ def test_progress_names_the_files(parts, tmp_path):
     from onmargin.apps.cli import main
 
     arguments = ["train", *map(str, parts), "-o", str(tmp_path / "model"), "--engine", "local", "--workers", "1"]
-    detected, *lines = CliRunner().invoke(main, arguments).stderr.splitlines()
+    detected, left_out, *lines = CliRunner().invoke(main, arguments).stderr.splitlines()
     assert detected == f"{parts[0]}: svmlight; task classify, AutoClassifier"
+    assert "take no part: " in left_out
     assert len(lines) == 3
     assert lines[1].startswith(f"pass 1, {parts[1]}: 110 examples, ")
 
@@ -79,3 +80,9 @@ def test_errors_are_one_line(parts, tmp_path):
     assert "--address is for --engine ray" in onmargin("train", parts[0], *out, *local, "--address", "auto", code=2)
     novelty = onmargin("train", parts[0], *out, *local, "--task", "novelty", code=1)
     assert "cannot be mixed" in novelty
+
+
+def test_experts_that_shards_leave_out_are_named(parts, tmp_path):
+    local = ("--engine", "local", "--workers", 1)
+    assert "; forest" in said("train", *parts, "-o", tmp_path / "auto", *local)
+    assert "take no part" not in said("train", *parts, "-o", tmp_path / "one", *local, "--C", 1)

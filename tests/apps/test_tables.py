@@ -8,7 +8,7 @@ import pytest
 import onmargin as library
 from onmargin.io import load_with_notes
 from onmargin.io.csv_dialect import detect_dialect
-from tests.apps.program import conll, jsonl, onmargin, report, svmlight
+from tests.apps.program import conll, jsonl, onmargin, report, said, svmlight
 
 
 def people(path, n=400, delimiter=",", header=True):
@@ -24,16 +24,6 @@ def people(path, n=400, delimiter=",", header=True):
         lines.append(delimiter.join([f"p{k:05d}", str(age), cell, town, str(kids), date, buys]))
     path.write_text("\n".join(lines) + "\n")
     return path
-
-
-def said(*arguments, code=0):
-    from click.testing import CliRunner
-
-    from onmargin.apps.cli import main
-
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == code, result.output
-    return result.stderr
 
 
 def test_a_table_is_learned_by_the_automatic_learner(tmp_path):

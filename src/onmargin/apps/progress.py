@@ -33,6 +33,9 @@ class NullReporter:
     def task(self, learner: "ChunkLearner") -> None:
         pass
 
+    def experts(self, left_out: Sequence[str]) -> None:
+        pass
+
     def classes(self, numbers: set[float]) -> None:
         pass
 
@@ -58,6 +61,14 @@ class Reporter(NullReporter):
             click.echo(f"left out: {names}; --only keeps what it names", err=True)
         for note in self._profile.notes:
             click.echo(note, err=True)
+
+    def experts(self, left_out: Sequence[str]) -> None:
+        """Report experts that take no part in training on shards."""
+        if left_out:
+            click.echo(
+                f"{len(left_out)} experts cannot be averaged over shards and take no part: {'; '.join(left_out)}",
+                err=True,
+            )
 
     def classes(self, numbers: set[float]) -> None:
         """Report that numbers are treated as classes, if there are more than classifications usually have."""

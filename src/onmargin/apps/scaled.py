@@ -66,6 +66,7 @@ def train(options: TrainingOptions, out: str, place: Place, *, resume: bool, qui
     task = task_of(options.model, options.task) or guess_task(_first(options.files, recipe), recipe)
     learner = begin(options.model, task, recipe, options.parameters)
     say.task(learner)
+    say.experts(scale.left_out_experts(learner.model))
     notes = {"task": task, "recipe": recipe.to_notes()}
     shards = [FileShard(path, recipe, task) for path in options.files]
     reports: list[scale.Report] = []

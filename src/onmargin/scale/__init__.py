@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from onmargin._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from onmargin.scale._batches import left_out_experts
     from onmargin.scale.comparing import Outcome, compare
     from onmargin.scale.engine import Engine, LocalEngine
     from onmargin.scale.ray import RayEngine
@@ -21,7 +22,8 @@ __getattr__, __dir__ = lazy_names(
         "Report": "onmargin.scale.training",
         "compare": "onmargin.scale.comparing",
         "fit": "onmargin.scale.training",
+        "left_out_experts": "onmargin.scale._batches",
     },
 )
 
-__all__ = ["Engine", "LocalEngine", "Outcome", "RayEngine", "Report", "compare", "fit"]
+__all__ = ["Engine", "LocalEngine", "Outcome", "RayEngine", "Report", "compare", "fit", "left_out_experts"]

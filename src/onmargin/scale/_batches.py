@@ -209,6 +209,29 @@ def check_model(model: Any) -> None:
     _check_geometry(name, Model.begin(plan, Shape(1, np.float64, sparse=True)).learner.geometry)
 
 
+def left_out_experts(model: Any) -> list[str]:
+    """Return the names of the experts that take no part in training on shards.
+
+    Experts on standardized rows and nonlinear experts are left out: each shard would have its own means, deviations and
+    trees, which cannot be averaged.
+
+    Parameters
+    ----------
+    model : object
+        A model for :func:`fit`.
+
+    Returns
+    -------
+    names : list of str
+        The names; empty if the model has no experts.
+    """
+    ensemble = model.plan().ensemble
+    if ensemble is None:
+        return []
+    mixed = {expert.name for expert in ensemble.sparse}
+    return [name for name in ensemble.by_name() if name not in mixed]
+
+
 def check_mixable(model: Any) -> None:
     """Raise an error if the weights of a model that has learned something cannot be mixed."""
     _check_geometry(type(model).__name__, model._learner.geometry)
