@@ -53,7 +53,7 @@ def main():
         )
         address = re.search(r"http://\S+", service.stderr.readline())[0].rstrip("/")
         with Client(address) as client:
-            client.create("digits", C=1.0)
+            client.create("digits", C=0.3)
             client.learn_many("digits", *zip(*pairs[:900], strict=True))
         poster = threading.Thread(target=post, args=(address, pairs[900:], stop))
         poster.start()
@@ -65,7 +65,7 @@ def main():
             page.fill("#x", '{"row 1 column 3": 0.2, "row 4 column 3": 0.3, "row 6 column 4": 0.25}')
             page.click("#try button")
             page.wait_for_timeout(12_000)
-            picture = Image.open(BytesIO(page.screenshot()))
+            picture = Image.open(BytesIO(page.screenshot(full_page=True)))
             picture.quantize(48).save(FOLDER / f"{name}.png", optimize=True)
         browser.close()
         stop.set()
