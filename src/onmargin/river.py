@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from river import base
 
 from onmargin import stream
+from onmargin._frames import like_frame, like_frames, records_of
 from onmargin.features.records import RecordFeatures, reading
 from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
 from onmargin.models.described import described
@@ -31,7 +32,6 @@ from onmargin.models.second_order import (
     SCWClassifierOptions,
 )
 from onmargin.models.uniclass import UniclassOptions
-from onmargin.stream._examples import records_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,16 +97,18 @@ class Learner:
         Parameters
         ----------
         X : DataFrame
-            Features by name.
+            Features by name, of pandas, Polars or PyArrow.
 
         Returns
         -------
         predictions : Series
-            One prediction per row.
+            One prediction per row, of the same library.
         """
-        import pandas as pd
+        return like_frame(self._predictions(X), X)
 
-        return pd.Series([self.predict_one(x) for x in records_of(X)], index=X.index)  # type: ignore[attr-defined]
+    def _predictions(self, X: Any) -> list[Any]:
+        predictions: list[Any] = self.model.predict_many(X)
+        return predictions
 
 
 class _Supervised(Learner):
@@ -136,7 +138,7 @@ class _Supervised(Learner):
         y : Series
             Labels or targets of the rows.
         """
-        self.model.learn_many(X, y.tolist())
+        self.model.learn_many(X, y)
 
 
 class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
@@ -194,9 +196,7 @@ class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
         probabilities : DataFrame
             One column per class.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self.model.predict_proba_many(X), index=X.index)
+        return like_frames(self.model.predict_proba_many(X), X)
 
 
 class Regressor(_Supervised, base.MiniBatchRegressor):  # type: ignore[misc]
@@ -251,11 +251,13 @@ class MultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[
         y : DataFrame
             One column per label: whether it is relevant to each row.
         """
-        relevant = [[label for label, here in zip(y.columns, row, strict=True) if here] for row in y.to_numpy()]
+        labels = getattr(y, "column_names", None) or list(y.columns)  # an Arrow table has its columns in `columns`
+        rows = records_of(y, "y")
+        relevant = [[label for label, here in zip(labels, row.values(), strict=True) if here] for row in rows]
         try:
             self.model.learn_many(X, relevant)
         finally:  # if a row is refused, those before it were learned
-            self.labels.update(dict.fromkeys(y.columns))
+            self.labels.update(dict.fromkeys(labels))
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, bool]:
         """Return which labels are relevant.
@@ -272,8 +274,13 @@ class MultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[
         labels : dict
             Whether each label that was seen is relevant.
         """
-        relevant = self.model.predict_one(_with_names(x))
-        return {label: label in relevant for label in self.labels}
+        return self._relevant(self.model.predict_one(_with_names(x)))
+
+    def _predictions(self, X: Any) -> list[Any]:
+        return [self._relevant(labels) for labels in self.model.predict_many(X)]
+
+    def _relevant(self, labels: Any) -> dict[Any, bool]:
+        return {label: label in labels for label in self.labels}
 
 
 class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]

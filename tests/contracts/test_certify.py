@@ -12,9 +12,10 @@ from sklearn.base import clone, is_regressor
 from sklearn.linear_model import SGDClassifier
 
 import onmargin
-from onmargin import PassiveAggressiveClassifier, theory
+from onmargin import PassiveAggressiveClassifier, stream, theory
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.steps.step import Constant, Projection, Step
+from onmargin.features import RecordFeatures
 from onmargin.theory import NoTheorem, certify
 from onmargin.theory._table import TABLE as THEOREMS
 from onmargin.theory._table import Parts, is_listed, plan_parts
@@ -677,3 +678,48 @@ def test_a_third_class_that_appeared_late_is_a_condition(kind):
     unmet = [condition for condition in certify(late, X, THIRDS).conditions if not condition.met]
     assert any("pass classes= in the first call" in condition.measured for condition in unmet)
     assert all("classes=" not in condition.measured for condition in certify(named, X, THIRDS).conditions)
+
+
+RECORDS = [dict(zip("abc", row, strict=True)) for row in np.random.default_rng(4).normal(size=(80, 3)).tolist()]
+SIGNS = [int(x["a"] + 0.2 * x["b"] > 0) for x in RECORDS]
+
+
+@pytest.mark.parametrize("name", ["PassiveAggressiveClassifier", "AROWClassifier", "Perceptron"])
+def test_learners_of_streams_are_certified_as_estimators(name):
+    X = np.array([[*x.values()] for x in RECORDS])
+    of_rows = certify(getattr(onmargin, name)(), X, SIGNS)
+    untrained = getattr(stream, name)()
+    learned = getattr(stream, name)().learn_many(RECORDS, SIGNS)
+    for model, rows in [(untrained, RECORDS), (learned, RECORDS), (untrained, X)]:
+        certificate = certify(model, rows, SIGNS)
+        assert certificate.holds
+        assert certificate.totals.mistakes == of_rows.totals.mistakes
+        assert certificate.bound == pytest.approx(of_rows.bound, rel=0.02)
+    assert not untrained._has_begun
+    assert not certify(learned, RECORDS[1:], SIGNS[1:]).holds
+
+
+def test_texts_are_certified_but_not_with_idf():
+    texts, labels = ["a good text", "a bad one", "good day"], ["x", "y", "x"]
+    assert certify(stream.PassiveAggressiveClassifier(), texts, labels).holds
+    with pytest.raises(NoTheorem, match="idf=False"):
+        certify(stream.PassiveAggressiveClassifier(features=RecordFeatures(idf=True)), texts, labels)
+
+
+def test_late_classes_of_streams_name_the_estimator():
+    model, labels = stream.PassiveAggressiveClassifier(), [k % 3 for k in range(80)]
+    certificate = certify(model, RECORDS, labels)
+    assert not certificate.holds
+    assert "use onmargin.PassiveAggressiveClassifier, with classes=" in certificate.summary
+
+
+def test_a_bound_above_the_number_of_rounds_is_called_vacuous():
+    X, y = np.array([[*x.values()] for x in RECORDS]), SIGNS
+    wide = certify(onmargin.PassiveAggressiveClassifier(C=10), 50 * X, y)
+    assert wide.holds
+    assert wide.vacuous
+    assert "vacuous" in wide.summary
+    assert "Rows of norm 1" in wide.summary
+    narrow = certify(onmargin.PassiveAggressiveClassifier(C=0.1), X / np.linalg.norm(X, axis=1)[:, None], y)
+    assert not narrow.vacuous
+    assert "vacuous" not in narrow.summary

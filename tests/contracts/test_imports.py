@@ -18,7 +18,7 @@ PACKAGE = ROOT / "src/onmargin"
 
 # Layers, from the bottom up. A module may import from its own part and from lower layers, never from a sibling.
 LAYERS = [
-    {"_lazy", "_numbers", "_tables", "_warnings", "errors"},
+    {"_frames", "_lazy", "_numbers", "_tables", "_warnings", "errors"},
     {"_core", "reference"},
     {"_parts"},
     {"learner", "transaction", "_checks"},

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils import check_array
 
 from onmargin._checks import check_classes, check_labels, plain
+from onmargin._frames import dates_in, has_missing, is_frame, list_names, text_in
 from onmargin.learner import Vector
 
 
@@ -34,6 +35,19 @@ def check_numbers(value: Any, name: str, dtype: DTypeLike = np.float64) -> Vecto
     return numbers
 
 
+def refuse_dates(X: Any) -> None:
+    """Refuse dates and times, which would be learned as numbers of microseconds or days since 1970."""
+    try:
+        found = dates_in(X) if is_frame(X) else []
+    except (TypeError, ValueError):  # scikit-learn accepts or refuses it
+        found = []
+    if found:
+        raise ValueError(
+            f"X has dates or times in {list_names(found)}: make numbers of them, such as the hour, the day of "
+            "the week or the days since a date, or leave them out"
+        )
+
+
 def table_remedy(X: Any) -> str | None:
     """Return what to do about text, dicts or missing values in X, which scikit-learn refuses; None if it has none."""
     first = _first_row(X)
@@ -43,20 +57,23 @@ def table_remedy(X: Any) -> str | None:
             f"X must be a matrix of numbers; got {kind}. Learn them with onmargin.stream, or convert them first, such "
             f"as with scikit-learn's {vectorizer}"
         )
-    columns = {name: np.asarray(X[name]) for name in X.columns} if hasattr(X, "columns") else {}
-    text = [name for name, values in columns.items() if any(isinstance(value, str) for value in values)]
+    frame = is_frame(X)
+    try:
+        text, missing = (text_in(X), has_missing(X)) if frame else ([], _has_missing(X))
+    except (TypeError, ValueError) as error:  # a frame whose columns cannot be read, such as several of one name
+        return str(error)
     if text:
-        problem = f"X has text in {', '.join(map(repr, text))}: encode it, such as with scikit-learn's OneHotEncoder"
-    elif _has_missing(X):
+        problem = f"X has text in {list_names(text)}: encode it, such as with scikit-learn's OneHotEncoder"
+    elif missing:
         problem = "X contains NaN, a missing value: fill it in, such as with scikit-learn's SimpleImputer"
     else:
         return None
-    records = "learn X" if columns else "learn its rows as dicts"
+    records = "learn X" if frame else "learn its rows as dicts"
     return f"{problem}, or {records} with onmargin.stream, which handles text and missing values"
 
 
 def _first_row(X: Any) -> Any:
-    if hasattr(X, "columns") or hasattr(X, "tocsr"):
+    if is_frame(X) or hasattr(X, "tocsr"):
         return None
     try:
         return next(iter(X), None)

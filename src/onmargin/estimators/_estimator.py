@@ -27,7 +27,7 @@ from onmargin._core.steps.step import Step
 from onmargin._core.turns import TakingTurns
 from onmargin._warnings import warn_caller
 from onmargin.estimators._batch import reach_target
-from onmargin.estimators._checks import is_vector, live, table_remedy, target_remedy
+from onmargin.estimators._checks import is_vector, live, refuse_dates, table_remedy, target_remedy
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, UnsoundRowError, Vector, as_rows
 from onmargin.models.compatible import several
@@ -329,6 +329,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
             if not keep:
                 self.n_features_in_ = X.shape[1]
             return (X, *y) if y else X
+        refuse_dates(X)
         try:
             return validate_data(
                 self,

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from onmargin._core.tasks.task import Regression
+from onmargin._frames import column_names, is_frame, records_of, targets_of
 from onmargin.evaluate._rounds import (
     OneByOne,
     Piece,
@@ -153,6 +154,10 @@ def progressive(
     {'PA': 0.119, 'Perceptron': 0.19}
     """
     X = X.tocsr() if hasattr(X, "tocsr") else X
+    if is_frame(X):
+        column_names(X)  # refuses a lazy frame
+    if is_frame(y) and len(column_names(y, "y")) == 1:
+        y = np.asarray(targets_of(y))
     models = dict(model) if isinstance(model, Mapping) else {type(model).__name__: model}
     n = None if y is None and _is_stream(X) else length(X)
     every = _whole("every", every, 1, default=100 if n is None else max(1, n // 100))
@@ -370,7 +375,7 @@ class _Predictions(_Run):
             raise ValueError(
                 "groups and sets need learners with totals_ and delay=0: a round is a trial of several rows"
             )
-        for x, target in _examples(X, y):
+        for x, target in _examples(X, y, records=self.loop.single):
             if self.charge is None:
                 self.measure, self.charge = charge_of(self.model, target)
                 if self.alarm is not None and self.measure != "error":
@@ -390,9 +395,9 @@ class _Predictions(_Run):
         return self.rounds, self.error, self.error, self.squares, 0.0
 
 
-def _examples(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield single examples; rows of a sparse matrix are one-row matrices, and rows of a data frame are arrays."""
-    rows = X.to_numpy() if hasattr(X, "to_numpy") else X
+def _examples(X: Any, y: Any, *, records: bool) -> Iterator[tuple[Any, Any]]:
+    """Yield single examples; rows of a sparse matrix are one-row matrices, and rows of a data frame dicts or arrays."""
+    rows: Any = X if not is_frame(X) else records_of(X) if records else np.asarray(X)
     targets = y.to_numpy() if hasattr(y, "to_numpy") else y
     for i in range(length(rows)):
         yield (rows[[i]] if hasattr(rows, "indptr") else rows[i]), None if targets is None else targets[i]

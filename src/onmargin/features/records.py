@@ -38,9 +38,9 @@ class RecordFeatures:
     In a dict, a number is the value of a feature, and a string is a category: ``{"town": "Ulm"}`` is the feature
     "town=Ulm" with value 1. If the feature "size" was learned with numbers before, ``{"size": "3.5"}`` is the
     number 3.5, too; `numbers` declares such columns from the start. Without either, fractions and many different
-    integers in strings are learned as categories, with a warning. None and NaN are missing values, equivalent to
-    omitting the name. A missing feature contributes nothing to a score; for the standardizing experts of the Auto
-    learners it counts as its mean.
+    integers in strings are learned as categories, with a warning. A duration is its number of seconds; dates and times
+    are left out, with a warning. None and NaN are missing values, equivalent to omitting the name. A missing
+    feature contributes nothing to a score; for the standardizing experts of the Auto learners it counts as its mean.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import IO, Any, ClassVar, Literal, NamedTuple, Self
 
+from onmargin._frames import list_names as list_names  # noqa: PLC0414
 from onmargin._numbers import number_parser as number_parser  # noqa: PLC0414  # for the command line, as two others
 from onmargin.io._reader import Reader, ReadError
 from onmargin.io._reader import grouped as grouped  # noqa: PLC0414
@@ -28,11 +29,6 @@ class FormatError(ValueError):
 
 class OptionError(ValueError):
     """Error for an option that does not go with a file or with other options."""
-
-
-def list_names(names: Sequence[str], most: int = 20) -> str:
-    """Return the first names for an error message."""
-    return ", ".join([*map(repr, names[:most]), *(["..."] if len(names) > most else [])])
 
 
 def is_pipe(path: str | os.PathLike[str]) -> bool:

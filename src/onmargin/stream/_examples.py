@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from onmargin._core.rows import Rows
+from onmargin._frames import is_frame, records_of
 from onmargin.learner import as_rows
 
 
@@ -56,21 +57,11 @@ def each(X: Any, vectors: Vectors) -> Iterable[Any]:
     """Return the examples of a list, a matrix or a data frame, one by one."""
     if is_vector(X):
         return _rows(X if isinstance(X, Rows) else vectors.rows(X, "X"))
-    if hasattr(X, "columns"):
+    if is_frame(X):
         return records_of(X)
     if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
         raise TypeError(f"X must be a list of examples, each a dict, a list of names or a text; got {X!r:.100}")
     return X
-
-
-def records_of(frame: Any) -> list[dict[str, Any]]:
-    """Return the rows of a frame of pandas or polars as dicts; None where a value is missing."""
-    if hasattr(frame, "to_dicts"):
-        records: list[dict[str, Any]] = frame.to_dicts()
-    else:
-        values = frame.astype(object)
-        records = values.where(frame.notna(), None).rename(columns=str).to_dict("records")
-    return records
 
 
 def _rows(rows: Rows) -> Iterator[Rows]:

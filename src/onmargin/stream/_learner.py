@@ -1,5 +1,6 @@
 """Base class of all stream learners: learning, predicting and explaining."""
 
+import re
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from onmargin._core.rows import Rows
 from onmargin._core.stream import check_weight
 from onmargin._core.text.names import Names
+from onmargin._frames import column_names, is_frame, list_names, records_of, targets_of
+from onmargin._warnings import warn_caller
 from onmargin.errors import ExampleError
 from onmargin.learner import Totals
 from onmargin.models.attribution import attribution_of
@@ -23,6 +26,8 @@ from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import check_lengths, each, is_vector
 from onmargin.stream._state import StreamState
 
+# What separates the name of a column from a category, and from the names within the column.
+_INNER = re.compile("[=:]")
 # The name of a feature; with hashing and for vectors, its index.
 Name = str | int
 
@@ -145,10 +150,10 @@ class StreamLearner(StreamState):
         Parameters
         ----------
         X : iterable, data frame, or matrix of shape (n_samples, n_features)
-            Examples, as for `learn_one`. The rows of a data frame (pandas or polars) are dicts by column name. The rows
-            of an array or sparse matrix are vectors; a sparse matrix may be wider than earlier ones.
+            Examples, as for `learn_one`. The rows of a data frame (pandas, Polars, PyArrow) are dicts by column name.
+            The rows of an array or sparse matrix are vectors; a sparse matrix may be wider than earlier ones.
         y : iterable
-            Their targets.
+            Their targets; a data frame must have one column.
         weights : iterable of float or None, default=None
             Factors on C, one per example; an example of weight 0 is skipped.
 
@@ -169,6 +174,9 @@ class StreamLearner(StreamState):
         """Yield the examples to learn one by one, with their indices; learn the others in compiled loops."""
         if is_vector(X):
             X = widen(self, self._vectors().rows(X, "X"))
+        elif is_frame(X):
+            X = records_of(X)
+        y, weights = targets_of(y), targets_of(weights, "weights")
         examples = self._each(X)
         check_lengths(X=X, y=y, weights=weights)
         compiled = self._labelled is not None and getattr(self, "class_weight", None) is None
@@ -195,7 +203,7 @@ class StreamLearner(StreamState):
         Parameters
         ----------
         X : iterable, data frame, or matrix of shape (n_samples, n_features)
-            Examples, as for `learn_many`.
+            Examples, as for `learn_many`. A data frame without columns that the model has learned causes a warning.
 
         Returns
         -------
@@ -205,7 +213,37 @@ class StreamLearner(StreamState):
         return [self.predict_one(x) for x in self._each(X)]
 
     def _each(self, X: Any) -> Iterable[Any]:
+        if is_frame(X) and (lacking := self.missing_columns(column_names(X))):
+            warn_caller(
+                f"X has no columns {list_names(lacking)}, which the model has learned from: was a column renamed?",
+                UserWarning,
+            )
         return each(X, self._vectors())
+
+    def missing_columns(self, columns: Iterable[str]) -> list[str]:
+        """Return the columns that the model has learned from and that are not among those of a table.
+
+        Parameters
+        ----------
+        columns : iterable of str
+            The names of the columns of the table.
+
+        Returns
+        -------
+        missing : list of str
+            The columns in the order in which they were learned. Empty if names of features are hashed.
+        """
+        features, here = self.features_, set(columns)
+        if isinstance(features.text, str):
+            return [features.text] if self._has_begun and features.text not in here else []
+        known = here.union("*".join(pair) for pair in features.cross)
+        # The feature of a category is "column=category", and one within a column "column:inner".
+        missing = dict.fromkeys(
+            _INNER.split(name, maxsplit=1)[0]
+            for name in self.feature_names_ or ()
+            if name not in known and known.isdisjoint(name[: sign.start()] for sign in _INNER.finditer(name))
+        )
+        return list(missing)
 
     def weights(self, label: Any = None, top: int | None = None) -> dict[Name, float]:
         """Return the weights by feature, largest absolute value first; averaged if `average` is on.

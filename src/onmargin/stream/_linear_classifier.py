@@ -204,7 +204,7 @@ class LinearClassifier(Classes, StreamLearner):
         Parameters
         ----------
         X : iterable, data frame, or matrix of shape (n_samples, n_features)
-            Examples, as for `learn_many`.
+            Examples, as for `learn_many`; a data frame as for `predict_many`.
 
         Returns
         -------

@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from onmargin._core.tasks.task import Multiclass, OneVsRest
+from onmargin._frames import targets_of
 from onmargin.estimators._estimator import Estimator
 from onmargin.learner import Totals
+from onmargin.stream._learner import StreamLearner
 from onmargin.theory._cases import learn_rows, read_case, weigh_classes
 from onmargin.theory._competitor import Solution, best_weights
 from onmargin.theory._given import as_vector
+from onmargin.theory._of_stream import as_estimator
 from onmargin.theory._several import certify_several, check_several
 from onmargin.theory._table import check_listed, find_row
 from onmargin.theory._theorems import Case, Measured, Theorem
@@ -43,10 +46,10 @@ def certify(
 
     Parameters
     ----------
-    model : estimator
+    model : estimator or learner of onmargin.stream
         Any learner of the package that has a theorem, fitted or not.
     X, y : array-like
-        The stream, as for `partial_fit`, in the order in which it was learned.
+        The stream, as for `partial_fit` or `learn_many`, in the order in which it was learned.
     competitor : weights, tuple or estimator, default=None
         Fixed weights to compare with: ``coef_``, or a tuple of ``coef_`` and ``intercept_``, or a fitted estimator of
         the same kind. For ordinal regression pass ``(coef_, thresholds_)``, for balls ``center_`` or
@@ -84,13 +87,19 @@ def certify(
     >>> certificate.holds, certificate.suffered, round(certificate.bound)
     (True, 21.0, 86)
     """
-    if not isinstance(model, Estimator):
-        raise NoTheorem(f"no theorem covers {type(model).__name__}: certify takes the estimators of onmargin")
+    if not isinstance(model, Estimator | StreamLearner):
+        raise NoTheorem(
+            f"no theorem covers {type(model).__name__}: certify takes the learners of onmargin and onmargin.stream"
+        )
     model._check_parameters()
     if not 0 < accuracy < 1:
         raise ValueError(f"accuracy must be between 0 and 1; got {accuracy!r}")
     given = {"groups": groups, "sets": sets, "lengths": lengths}
-    replay = _replay(model, X, y, classes, {name: value for name, value in given.items() if value is not None})
+    y = targets_of(y)
+    learned = model if model._has_begun else None
+    if isinstance(model, StreamLearner):
+        model, X, learned = as_estimator(model, X, y)
+    replay = _replay(model, learned, (X, y), classes, {name: part for name, part in given.items() if part is not None})
     name, run = type(model).__name__, replay.run
     if run._model.combined is not None:
         check_several(run)
@@ -115,27 +124,31 @@ class _Replay:
     conditions: tuple[Condition, ...]
 
 
-def _replay(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any]) -> _Replay:
-    fitted = hasattr(model, "_learner")
-    run = _learn_again(model, X, y, _labels(model, y) if classes is None else classes, given)
-    if not fitted:
+def _replay(model: Any, learned: Any, data: tuple[Any, Any], classes: Any, given: dict[str, Any]) -> _Replay:
+    """Return a copy of the model after the stream; its totals must be those of the `learned` model, if there is one."""
+    X, y = data
+    run = _learn_again(model, X, y, _labels(model, learned, y) if classes is None else classes, given)
+    if learned is None:
         return _Replay(run, run.totals_, ())
-    same, words = _compare(model.totals_, run.totals_)
-    if not same and hasattr(model, "classes_") and classes is None:
+    same, words = _compare(learned.totals_, run.totals_)
+    if not same and hasattr(learned, "classes_") and classes is None:
         # Some classes may have first appeared during the run. Missing rivals only make a round easier, but two classes
         # share one column, and a third class changes the problem.
         late = _learn_again(model, X, y, None, given, told=False)
-        if late is not None and _compare(model.totals_, late.totals_)[0]:
+        if late is not None and _compare(learned.totals_, late.totals_)[0]:
             task = late._model.judge
-            columns = len(model.classes_) <= 2 or isinstance(task, OneVsRest) or not isinstance(task, Multiclass)
+            columns = len(learned.classes_) <= 2 or isinstance(task, OneVsRest) or not isinstance(task, Multiclass)
+            remedy = (
+                f"use onmargin.{type(model).__name__}, with classes= in the first call"
+                if isinstance(learned, StreamLearner)
+                else "pass classes= in the first call"
+            )
             words = (
-                "a replayed copy has the same totals"
-                if columns
-                else "classes appeared during the stream: pass classes= in the first call"
+                "a replayed copy has the same totals" if columns else f"classes appeared during the stream: {remedy}"
             )
             known = Condition("totals of one pass over this stream, in one set of columns", words, columns)
-            return _Replay(late, model.totals_, (known,))
-    return _Replay(run, model.totals_, (Condition("totals of one pass over this stream", words, same),))
+            return _Replay(late, learned.totals_, (known,))
+    return _Replay(run, learned.totals_, (Condition("totals of one pass over this stream", words, same),))
 
 
 def _learn_again(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any], *, told: bool = True) -> Any:
@@ -153,12 +166,12 @@ def _learn_again(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any]
     return run
 
 
-def _labels(model: Any, y: Any) -> Any:
-    """Return the labels of the stream, or of the fitted model, for learners whose `partial_fit` takes `classes`."""
+def _labels(model: Any, learned: Any, y: Any) -> Any:
+    """Return the labels of the stream, or of the learned model, for learners whose `partial_fit` takes `classes`."""
     if "classes" not in signature(model.partial_fit).parameters:
         return None
-    if hasattr(model, "_learner"):
-        return None if getattr(model, "_indicator", False) else model.classes_
+    if learned is not None:
+        return None if getattr(learned, "_indicator", False) else learned.classes_
     if isinstance(y, list) and y and isinstance(y[0], list | tuple | set | frozenset | np.ndarray):
         return sorted({label for labels in y for label in labels})
     labels = np.asarray(y) if not hasattr(y, "toarray") else None

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
-from math import inf, isinf, isnan
+from math import inf, isinf, isnan, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,8 @@ class Certificate:
         Which of the totals is bounded: "mistakes", "loss", "squared_loss" or "cost".
     slack : float
         The bound minus `suffered`.
+    vacuous : bool
+        Whether the bound excludes nothing, because it allows more mistakes than there were rounds.
     theorem : str
         Name and source of the theorem.
     statement : str
@@ -139,6 +141,11 @@ class Certificate:
     @property
     def _within(self) -> bool:
         return self.suffered <= self.bound + self.tolerance * (1 + abs(self.bound))
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the bound excludes nothing, because it allows more mistakes than there were rounds."""
+        return self.counted == "mistakes" and self.bound >= self.totals.rounds
 
     @property
     def slack(self) -> float:
@@ -197,6 +204,12 @@ class Certificate:
             )
         elif self._within:
             lines.append(f"Certified: {self.theorem} allows {bound}, compared with {which}.")
+            if self.vacuous:
+                longest = sqrt(self.totals.max_squared_norm)
+                lines.append(
+                    f"The bound is vacuous: it is not below the number of rounds. Rows of norm 1 (the longest has norm "
+                    f"{longest:.4g}), more rounds or a smaller C may lower its share of the rounds."
+                )
         else:
             lines.append(
                 f"NOT certified: {self.theorem} allows {bound}, compared with {which}. These totals are not those of "

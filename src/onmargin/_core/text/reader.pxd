@@ -52,6 +52,7 @@ cdef class Reader:
     cdef int take_pairs(self, x) except -1
     cdef int take_names(self, tuple x) except -1
     cdef int take_pair(self, name, value) except -1
+    cdef int take_time(self, name, value) except -1
     cdef bint is_known_number(self, name, value) except -1
     cdef int note_number(self, name, str value) except -1
     cdef int take_name(self, name) except -1

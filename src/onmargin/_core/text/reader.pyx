@@ -1,5 +1,7 @@
 """Sparse rows read from dicts, lists of names, text and vectors."""
 
+from datetime import date, time, timedelta
+
 import numpy as np
 
 from cpython.bool cimport PyBool_Check
@@ -42,6 +44,7 @@ cdef enum:
 
 
 cdef object parse_plain = number_parser(".", None)
+cdef object DURATIONS = (timedelta, np.timedelta64), TIMES = (date, time, np.datetime64, *DURATIONS)
 cdef object FLOAT64 = np.float64, FLOAT32 = np.float32, INT64 = np.int64, BOOL = np.bool_
 
 
@@ -299,11 +302,29 @@ cdef class Reader:
             return 0 if value is None else self.add_entry(name, value)
         if isinstance(value, (dict, list, tuple, set, frozenset)):
             return 1
+        if isinstance(value, TIMES):
+            return self.take_time(name, value)
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"the value of feature {name!r} must be a number or a string, got {value!r}") from None
         return 0 if isnan(number) else self.add_entry(name, number)
+
+    cdef int take_time(self, name, value) except -1:
+        """Read a duration as its seconds; leave dates and times out, and warn once of each feature."""
+        if value != value:  # NaT, a missing value
+            return 0
+        if isinstance(value, DURATIONS):
+            return self.add_entry(name, np.timedelta64(value) / np.timedelta64(1, "s"))
+        integers = self.names.integers
+        if self.warns and self.grow and integers.get(name, ()) is not None and len(integers) <= MOST_NOTED:
+            integers[name] = None
+            warn_caller(
+                f"the values of {name!r} are dates or times, such as {value!r:.60}, and are left out: pass numbers "
+                "made of them, such as the hour, the day of the week or the days since a date",
+                UserWarning,
+            )
+        return 0
 
     cdef bint is_known_number(self, name, value) except -1:
         """Whether a string is a number, and its feature was learned with numbers: the name alone is a feature."""

@@ -4,13 +4,15 @@ import json
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 from math import isnan
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
+from onmargin._frames import is_frame, records_of, targets_of
+from onmargin._warnings import warn_caller
 from onmargin.apps.serve.connection import Connection
 
 
@@ -536,22 +538,22 @@ def _examples(X: Any, **others: Iterable[Any] | None) -> list[dict[str, Any]]:
     """
     if isinstance(X, str | bytes | Mapping):
         raise TypeError(f"X must be a list of examples; got {X!r:.100}. Pass [x], or call the method for one example")
-    for rows in ("to_dicts", "to_pylist"):  # of a data frame of Polars, and of an Arrow table
-        if hasattr(X, rows):
-            X = getattr(X, rows)()
-    if hasattr(X, "columns"):
-        X = X.astype(object).where(X.notna(), None).rename(columns=str).to_dict("records")
+    if is_frame(X):
+        X = records_of(X)
     examples = [{"x": _example(x)} for x in X]
     for field, values in others.items():
         if values is not None:
-            for example, value in zip(examples, values, strict=True):
+            given = list(targets_of(values, field))
+            if len(given) != len(examples):
+                raise ValueError(f"X and {field} must have the same length; got {len(examples)} and {len(given)}")
+            for example, value in zip(examples, given, strict=True):
                 example[field] = _plain(value)
     return examples
 
 
 def _example(x: Any) -> Any:
     """Return one example for JSON; that of a row of a data frame is a dict."""
-    if hasattr(x, "columns"):
+    if is_frame(x):
         raise TypeError("x must be one example; got a data frame. Call the method for several, such as predict_many")
     return _plain(x.to_dict() if hasattr(x, "to_dict") else x)
 
@@ -565,7 +567,19 @@ def _number(value: Any) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value for JSON; arrays and sets become lists, and NaN in a dict, which is a missing value, null."""
+    """Convert a value for JSON; arrays and sets become lists, and NaN in a dict, which is a missing value, null.
+
+    A duration becomes its seconds, and a date or time null, as the models of ``onmargin.stream`` read them.
+    """
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, date | time):
+        warn_caller(
+            f"dates and times, such as {value!r}, are left out: pass numbers made of them, such as the hour, the day "
+            "of the week or the days since a date",
+            UserWarning,
+        )
+        return None
     if isinstance(value, dict):
         plain = {name: _plain(part) for name, part in value.items()}
         return {name: None if isinstance(part, float) and isnan(part) else part for name, part in plain.items()}
