@@ -18,6 +18,7 @@ from onmargin._core.steps.step import Step
 from onmargin._core.tasks.sequence import Sequence
 from onmargin._core.tasks.task import Task
 from onmargin._parts import Part
+from onmargin._tables import html_table, number
 from onmargin._warnings import collect_warnings as collect_warnings  # noqa: PLC0414  # for the service
 
 __all__ = ["Learner", "Totals", "as_rows", "matrix_of"]
@@ -71,6 +72,10 @@ class Totals:
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
+
+    def _repr_html_(self) -> str:
+        """Return the totals as a table, for notebooks."""
+        return html_table({"total": [*self.keys()], "value": [number(value) for value in dict(self).values()]})
 
 
 class UnsoundRowError(Exception):

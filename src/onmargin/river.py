@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import hypot
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from river import base
@@ -80,8 +81,7 @@ class Learner:
     Attributes
     ----------
     model : learner of onmargin.stream
-        The wrapped learner, which has the same name in ``onmargin.stream``, with weights and explanations; pass it to
-        ``onmargin.save``.
+        The wrapped learner, which has the same name in ``onmargin.stream``, with weights and explanations.
     """
 
     features: RecordFeatures | None = reading()
@@ -89,7 +89,33 @@ class Learner:
     learner: ClassVar[type[Any]]  # the class of `model`
 
     def __post_init__(self) -> None:
-        self.model = self.learner(**self._get_params())  # type: ignore[attr-defined]
+        self.model = self.learner(**self.get_params())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Not used, present for compatibility with scikit-learn.
+
+        Returns
+        -------
+        parameters : dict
+            The parameters of the constructor.
+        """
+        parameters: dict[str, Any] = self._get_params()  # type: ignore[attr-defined]
+        return parameters
+
+    def _check_parameters(self) -> None:
+        self.model._check_parameters()
+
+    def _check_learned(self) -> None:
+        """Refuse a state loaded from a file whose learner does not match the parameters."""
+        if type(self.model) is not self.learner or repr(self.model) != repr(self.learner(**self.get_params())):
+            raise ValueError(
+                f"the learner must be {self.learner.__name__} with the same parameters; got {self.model!r}"
+            )
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Predict the rows of a frame; the same as calling `predict_one` for each.
@@ -226,6 +252,11 @@ class MultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[
         super().__post_init__()
         self.labels: dict[Any, None] = {}  # all labels of the examples, in order of appearance
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if type(self.labels) is not dict or {*self.labels.values()} - {None}:
+            raise ValueError(f"the labels must be a dict of None by label; got {self.labels!r:.100}")
+
     def learn_one(self, x: dict[Any, Any], y: dict[Any, bool], w: float = 1.0) -> None:
         """Learn an example.
 
@@ -324,7 +355,7 @@ class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
         return int(self.model.predict_one(_with_names(x)))
 
     def score_one(self, x: dict[Any, Any]) -> float:
-        """Return how far outside the ball an example is.
+        """Return how far outside the ball an example is, from 0 to 1.
 
         Parameters
         ----------
@@ -334,11 +365,13 @@ class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
         Returns
         -------
         score : float
-            The distance from the center minus the radius; higher scores are more anomalous. 0 if nothing was learned
-            yet.
+            ``d**2 / (d**2 + r**2)``, where d is the distance from the center and r the largest one of normal examples
+            (``-model.offset_``): anomalies have scores above 0.5. 0 if nothing was learned yet.
         """
-        score: float = -self.model.scores_one(_with_names(x))
-        return score
+        radius = -self.model.offset_
+        distance = radius - self.model.scores_one(_with_names(x))
+        size = hypot(distance, radius)
+        return (distance / size) ** 2 if size > 0 and self.model._has_begun else 0.0
 
 
 @described

@@ -37,6 +37,7 @@ UPWARD = {
     "estimators/_estimator.py imports scale",
     "io/_values.py imports confidence",
     "io/_values.py imports features",
+    "io/_values.py imports river",
     "io/_values.py imports stream",
 }
 # `onmargin` itself only names its parts: it imports none of them when it is imported.

@@ -14,8 +14,9 @@ from onmargin.estimators._checks import check_named, check_weight, live
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._fitted_attributes import Classes
-from onmargin.estimators._linear_estimator import LinearEstimator
+from onmargin.estimators._linear_estimator import LinearEstimator, as_matrix
 from onmargin.learner import UnsoundRowError, Vector
+from onmargin.models.explanation import Explanation
 from onmargin.models.labels import Balance, weigh_by_counts, weigh_by_counts_so_far
 from onmargin.models.model import FIRST_ROWS
 from onmargin.models.reliability import Reliability
@@ -306,3 +307,34 @@ class LinearClassifier(Classes, LinearEstimator):
 
     def _quality(self, scores: NDArray[np.float64], y: NDArray[Any], weight: NDArray[np.float64] | None) -> float:
         return float(np.average(self._labels(scores) == y, weights=weight))
+
+    def explain(self, x: Any, label: Any = None, top: int | None = None) -> Explanation:
+        """Return the contribution of each feature to the score of an example; with the intercept they sum to the score.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features), or sparse matrix of one row
+            The example.
+        label : str or int or None, default=None
+            The label whose score to explain. If None, the predicted label. The score of the first of two classes is
+            the negative decision function.
+        top : int or None, default=None
+            Maximum number of features. If None, all with a non-zero contribution.
+
+        Returns
+        -------
+        contributions : Explanation
+            A dict of contributions by the name of the feature, or by its index if the data have no names. The largest
+            absolute values come first. Its attributes are the explained `label`, the `intercept` and the `score`.
+
+        Notes
+        -----
+        The contribution of a feature to the score of a linear model is its weight times its value. If several models
+        vote, or the leading one is not linear, the contributions are estimated Shapley values of the score, whose sum
+        is exact.
+        """
+        self._check_fitted()
+        x, n = as_matrix(x), self._model.labels.n_classes
+        label = plain(self.predict(x)[0]) if label is None else label
+        code = self._model.labels.code_of(label)
+        return self._explain(x, label, np.array([2.0 * code - 1]) if n == 2 else np.eye(n)[code], top)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -22,9 +23,11 @@ from onmargin.estimators._estimator import Estimator, MatrixLike, n_jobs
 from onmargin.estimators._fitted_attributes import weights_of
 from onmargin.learner import Decode, UnsoundRowError, Vector, as_rows
 from onmargin.models.expert_results import ExpertResults
+from onmargin.models.explanation import Explanation, contributions, intercepts, largest
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.model import Model
 from onmargin.models.plan import Plan, Shape
+from onmargin.models.rules import Number
 from onmargin.models.updates import check_combination
 
 
@@ -32,6 +35,11 @@ def _has_one_matrix(model: LinearEstimator) -> bool:
     """Return whether a model has one matrix of weights that are sums of updates, which can be sparse."""
     plan = model.plan()
     return plan.ensemble is None and plan.weights(Shape(1, plan.rows.dtypes[0], sparse=True), None, 1).sparsifiable
+
+
+def as_matrix(x: Any) -> Any:
+    """Return one example as a matrix of one row, if it is a vector."""
+    return np.reshape(x, (1, -1)) if np.ndim(x) == 1 else x
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -136,6 +144,24 @@ class LinearEstimator(Estimator):
             return self._scores_of(X, as_rows(X), decode=decode)
         with self._lock_scores():
             return self._learner.scores(as_rows(X), n_jobs=self.n_jobs, decode=decode)
+
+    def _explain(self, x: Any, label: Any, direction: Vector, top: int | None) -> Explanation:
+        """Return the contributions to a score of one row: the scores of columns times `direction`."""
+        if isinstance(self._learner, KernelLearner):
+            raise ValueError("a kernel has no weights by feature: use decision_function, or learn with kernel=None")
+        if top is not None and not Number(0, whole=True).accepts(top):
+            raise ValueError(f"top must be None or an integer at least 0; got {top!r}")
+        row = self._rows_to_score(x)
+        if row.shape[0] != 1:
+            raise ValueError(f"x must be one example, got {row.shape[0]} rows: pass one of them, such as X[:1]")
+        example = (row.indices, row.data) if sparse.issparse(row) else (np.arange(row.shape[1]), row[0])
+        model = self._model if self._sparse_coef is None else deepcopy(self).densify()._model
+        with self._lock_scores():
+            places, found = contributions(model, example, direction)
+            intercept = float(direction @ intercepts(model))
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        shown = {names[places[k]]: float(found[k]) for k in largest(found, top)}
+        return Explanation(shown, label, intercept, intercept + float(found.sum()))
 
     def _lock_scores(self) -> AbstractContextManager[None]:
         """Return a context in which scores are computed: the vote of several models uses memory of its rounds."""

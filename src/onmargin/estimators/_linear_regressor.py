@@ -13,8 +13,9 @@ from sklearn.model_selection import ShuffleSplit
 from onmargin.estimators._checks import check_numbers, check_weight, is_vector
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
-from onmargin.estimators._linear_estimator import LinearEstimator
+from onmargin.estimators._linear_estimator import LinearEstimator, as_matrix
 from onmargin.learner import UnsoundRowError
+from onmargin.models.explanation import Explanation
 from onmargin.models.model import FIRST_ROWS
 
 
@@ -145,3 +146,28 @@ class LinearRegressor(LinearEstimator):
 
     def _quality(self, scores: NDArray[np.float64], y: NDArray[Any], weight: NDArray[np.float64] | None) -> float:
         return float(r2_score(y, scores[:, 0], sample_weight=weight))
+
+    def explain(self, x: Any, top: int | None = None) -> Explanation:
+        """Return the contribution of each feature to the score of an example; with the intercept they sum to the score.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features), or sparse matrix of one row
+            The example.
+        top : int or None, default=None
+            Maximum number of features. If None, all with a non-zero contribution.
+
+        Returns
+        -------
+        contributions : Explanation
+            A dict of contributions by the name of the feature, or by its index if the data have no names. The largest
+            absolute values come first. Its attributes are the explained `label`, the `intercept` and the `score`.
+
+        Notes
+        -----
+        The contribution of a feature to the score of a linear model is its weight times its value. If several models
+        vote, or the leading one is not linear, the contributions are estimated Shapley values of the score, whose sum
+        is exact.
+        """
+        self._check_fitted()
+        return self._explain(as_matrix(x), None, np.ones(1), top)

@@ -42,6 +42,7 @@ PUBLIC_MODULES = (
     ("", "onmargin.features"),
     ("stream.", "onmargin.stream"),
     ("confidence.", "onmargin.confidence"),
+    ("river.", "onmargin.river"),
 )
 # Arrays of fewer numbers are stored as they are.
 SMALL = 1 << 13
@@ -70,7 +71,8 @@ def public_class(name: str) -> type | None:
 def public_name(kind: type) -> str | None:
     """Return the name of a class in model files, or None if files cannot contain it."""
     # Try the module that defines the class first, to avoid importing another module with the same name.
-    modules = sorted(PUBLIC_MODULES, key=lambda pair: -len(pair[1]) * _is_in(kind, pair[1]))
+    loaded = (pair for pair in PUBLIC_MODULES if pair[1] in sys.modules)  # river need not be installed
+    modules = sorted(loaded, key=lambda pair: -len(pair[1]) * _is_in(kind, pair[1]))
     names = (prefix + kind.__name__ for prefix, _ in modules)
     return next((name for name in names if public_class(name) is kind), None)
 

@@ -49,8 +49,8 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
     Parameters
     ----------
     model : object
-        An estimator of onmargin, a model of ``onmargin.stream`` or a transformer of ``onmargin.features``; fitted or
-        not.
+        An estimator of onmargin, a model of ``onmargin.stream`` or ``onmargin.river``, or a transformer of
+        ``onmargin.features``; fitted or not.
     path : str or path-like
         The file to write; its name usually ends in ".safetensors".
     notes : dict or None, default=None

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.calibration import Calibration
+from onmargin._tables import html_table, number, svg_curve
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,15 @@ class Reliability:
                 hits / weight,
                 weight,
             )
+
+    def _repr_html_(self) -> str:
+        """Return the measures as a table, with the frequency over the probability, for notebooks."""
+        names = ["log_loss", "brier_score", "calibration_error", "rounds"]
+        table = html_table({"measure": names, "value": [number(getattr(self, name)) for name in names]})
+        full = self.weight > 0
+        return table + svg_curve(
+            self.probability[full].tolist(), self.frequency[full].tolist(), "observed frequency over probability"
+        )
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the reliability diagram: observed frequency against probability. The diagonal is perfect.

@@ -16,9 +16,9 @@ from onmargin._frames import column_names, is_frame, list_names, records_of, tar
 from onmargin._warnings import warn_caller
 from onmargin.errors import ExampleError
 from onmargin.learner import Totals
-from onmargin.models.attribution import attribution_of
 from onmargin.models.ensemble import find_leader
 from onmargin.models.expert_results import ExpertResults, ModelOutcome
+from onmargin.models.explanation import Explanation, contributions, intercepts, largest
 from onmargin.models.model import Model
 from onmargin.models.plan import Shape
 from onmargin.models.rules import Number
@@ -287,8 +287,8 @@ class StreamLearner(StreamState):
             )
         return leader.plain(*leader.leaf.mean())[0]
 
-    def explain(self, x: Any, label: Any = None, top: int | None = None) -> dict[Name, float]:
-        """Return the contribution of each feature to the score of an example; with `intercept` they sum to the score.
+    def explain(self, x: Any, label: Any = None, top: int | None = None) -> Explanation:
+        """Return the contribution of each feature to the score of an example; with the intercept they sum to the score.
 
         Parameters
         ----------
@@ -301,9 +301,10 @@ class StreamLearner(StreamState):
 
         Returns
         -------
-        contributions : dict
-            Contributions by the name of the feature; with hashing and for vectors, by its index. The largest absolute
-            values come first.
+        contributions : Explanation
+            A dict of contributions by the name of the feature; with hashing and for vectors, by its index. The largest
+            absolute values come first. Its attributes are the explained `label`, the `intercept` and the `score`, which
+            is the sum of the intercept and all contributions.
 
         Notes
         -----
@@ -315,21 +316,12 @@ class StreamLearner(StreamState):
         """
         loop = self._get_loop()
         if loop is None:
-            return {}
+            return Explanation({}, label, 0.0, 0.0)
         self._ask_for_weights()
-        direction, _ = self._direction(self._find_best_label(x) if label is None else label)
-        places, given = loop.features(x)
-        attribution = attribution_of(self._learner)
-        if attribution is not None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                found = attribution.contributions(np.array(places, np.int32), np.array(given, np.float64)) @ direction
-            return self._name_values(places, found, top)
-        values = self._model.filling()
-        values[places] = given
-        there = np.flatnonzero(values)
-        with np.errstate(over="ignore"):
-            found = direction @ self._model.mean()[0][:, there] * values[there]
-        return self._name_values(there, found, top)
+        label = self._find_best_label(x) if label is None else label
+        direction, intercept = self._direction(label)
+        places, found = contributions(self._model, loop.features(x), direction)
+        return Explanation(self._name_values(places, found, top), label, intercept, intercept + float(found.sum()))
 
     def intercept(self, label: Any = None) -> float:
         """Return the intercept of a score.
@@ -349,8 +341,7 @@ class StreamLearner(StreamState):
 
     def _intercepts(self) -> NDArray[np.float64]:
         """Return what contributions are added to, for each column of scores."""
-        attribution = attribution_of(self._learner)
-        return self._model.mean()[1] if attribution is None else attribution.base()
+        return intercepts(self._model)
 
     def _ask_for_weights(self) -> None:
         if self._kernel is not None:
@@ -364,8 +355,7 @@ class StreamLearner(StreamState):
         if top is not None and not Number(0, whole=True).accepts(top):
             raise ValueError(f"top must be None or an integer at least 0; got {top!r}")
         values = np.nan_to_num(values)
-        order = np.argsort(-np.abs(values), kind="stable")
-        order = order[values[order] != 0][:top]
+        order = largest(values, top)
         names = self._names.names if isinstance(self._names, Names) else None
         return {int(places[k]) if names is None else names[places[k]]: float(values[k]) for k in order}
 

@@ -17,7 +17,7 @@ from onmargin._core.text.words import Frequencies
 from onmargin._core.turns import Turns
 from onmargin.errors import ParameterError
 from onmargin.features.records import DEFAULT_FEATURES, RecordFeatures, reading
-from onmargin.learner import STRETCH, matrix_of, threads
+from onmargin.learner import STRETCH, Totals, matrix_of, threads
 from onmargin.models.face import ModelFace
 from onmargin.models.model import Model, check_begun
 from onmargin.models.options import check_options
@@ -107,6 +107,13 @@ class StreamState(ModelFace):
             if repr(value) != repr(defaults[name].default)
         )
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _repr_html_(self) -> str:
+        """Return the parameters that were set and the totals, for notebooks."""
+        from html import escape  # imported here because it takes longer than the rest of this module
+
+        totals: Totals = self.totals_  # type: ignore[attr-defined]
+        return f"<p><code>{escape(repr(self))}</code></p>{totals._repr_html_()}"
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(vars(self))

@@ -17,13 +17,14 @@ from onmargin.errors import ParameterError
 from onmargin.learner import as_rows, matrix_of
 from onmargin.models.costs import classes_of_cost
 from onmargin.models.described import described
+from onmargin.models.explanation import Explanation
 from onmargin.models.label_sets import LabelSets
 from onmargin.models.labels import Label, Labels, check_label, check_label_set, code_of
 from onmargin.models.model import Model
 from onmargin.models.phi import Call, TransformerPhi, undoing
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.trials import ClassFeatureOptions, for_label_sets, transform_ahead
-from onmargin.stream._learner import Classes, Name, StreamLearner
+from onmargin.stream._learner import Classes, StreamLearner
 from onmargin.stream._loops import TrialLoop
 
 
@@ -339,7 +340,7 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
             classes, rows = self._rows(x)
             return dict(zip(classes, self._model.scores(rows)[:, 0].tolist(), strict=True))
 
-    def explain(self, x: Any, label: Any = None, top: int | None = None) -> dict[Name, float]:
+    def explain(self, x: Any, label: Any = None, top: int | None = None) -> Explanation:
         """Return the contribution of each feature to the score of a class; they sum to the score.
 
         Parameters
@@ -353,19 +354,22 @@ class ClassFeatureClassifier(Classes, StreamLearner, ClassFeatureOptions):
 
         Returns
         -------
-        contributions : dict
-            Weight times value by the name of the feature; with hashing and for vectors, by its index. The largest
-            absolute values come first.
+        contributions : Explanation
+            A dict of weight times value by the name of the feature; with hashing and for vectors, by its index. The
+            largest absolute values come first. Its attributes are the explained `label`, the `intercept`, which is 0,
+            and the `score`.
         """
         if self._get_loop() is None:
-            return {}
+            return Explanation({}, label, 0.0, 0.0)
         with self._turns:
             classes, rows = self._rows(x)
-            place = code_of(self.predict_one(x) if label is None else label, classes)
+            label = self.predict_one(x) if label is None else label
+            place = code_of(label, classes)
             row = matrix_of(rows.part(place, place + 1))
             values = np.asarray(row.toarray() if hasattr(row, "toarray") else row)[0]
             with np.errstate(over="ignore"):
-                return self._name_values(range(len(values)), self._model.mean()[0][0] * values, top)
+                found = np.nan_to_num(self._model.mean()[0][0] * values)
+            return Explanation(self._name_values(range(len(values)), found, top), label, 0.0, float(found.sum()))
 
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
         return np.ones(1), 0.0  # all classes share the weights, and an intercept would be the same for all

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from onmargin._core.stream import StreamLoop, check_weight
 from onmargin.models.described import described
+from onmargin.models.explanation import Explanation
 from onmargin.models.uniclass import FARTHEST, UniclassOptions, radius_of, starts_at_first, threshold_of
 from onmargin.stream._learner import Name, StreamLearner
 from onmargin.stream._loops import KernelLoop
@@ -186,7 +187,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         n = self.n_features_
         return self._name_values(range(n), self._learner.geometry.center()[:n], top) if self._has_begun else {}
 
-    def explain(self, x: Any, label: Any = None, top: int | None = None) -> dict[Name, float]:
+    def explain(self, x: Any, label: Any = None, top: int | None = None) -> Explanation:
         """Return the contribution of each known feature to the squared distance from the center, largest first.
 
         Parameters
@@ -200,18 +201,20 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
 
         Returns
         -------
-        contributions : dict
-            Squared differences by the name of the feature; with hashing and for vectors, by its index.
+        contributions : Explanation
+            A dict of squared differences by the name of the feature; with hashing and for vectors, by its index. Its
+            `score` is the sum of all.
         """
         loop = self._get_loop()
         if loop is None:
-            return {}
+            return Explanation({}, None, 0.0, 0.0)
         self._ask_for_weights()
         apart = -self._learner.geometry.center()
         places, values = loop.features(x)
         apart[places] += values
         with np.errstate(over="ignore"):
-            return self._name_values(range(len(apart)), apart**2, top)
+            found = np.nan_to_num(apart**2)
+        return Explanation(self._name_values(range(len(apart)), found, top), None, 0.0, float(found.sum()))
 
     @property
     def radius_(self) -> float:

@@ -368,7 +368,7 @@ class JsonLearner:
             elif label is None and self.task == "classify":
                 label = self.model.predict_one(x)
             parts = self.model.explain(x, label, top=top)
-            return label, None if self.task == "novelty" else self.model.intercept(label), parts
+            return label, None if self.task == "novelty" else self.model.intercept(label), dict(parts)
         except (TypeError, ValueError) as error:
             raise BadExampleError(str(error)) from error
 
