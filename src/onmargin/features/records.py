@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import combinations_with_replacement, product
 from typing import Any, ClassVar
 
 from onmargin._core.text.names import Hashed, Index, Names
@@ -77,7 +78,8 @@ class RecordFeatures:
         Columns of a dict that are features. If empty, all that are not in `ignore`. A name also covers "name:inner".
     cross : tuple of pairs of str, default=()
         Pairs of columns whose product is one more feature, called "first*second". If one of the columns is a category,
-        each category has its own feature.
+        each category has its own feature. A name may also be a namespace of Vowpal Wabbit's format: then all its
+        features, "name^...", are multiplied, as by ``-q`` there.
     numbers : tuple of str, default=()
         Columns of a dict that contain numbers. A string in them is parsed, and is a missing value if it is not a
         number.
@@ -287,13 +289,20 @@ class _Columns:
         if not self.selects and self.ignored.isdisjoint(row):
             return row
         x = {name: v for name, v in row.items() if (kept[name] if name in kept else self._keeps(name))}
-        pairs = [self._product(x, *pair) for pair in features.cross if all(name in x for name in pair)]
+        pairs = [self._product(x, *pair) for given in features.cross for pair in self._members(x, *given)]
         for name in features.text:
             if (text := x.pop(name, None)) is not None and text not in features.missing:
                 x.update({f"{name}={word}": value for word, value in self.words(str(text)).items()})
         for pair in pairs:
             x.update(pair)
         return x
+
+    def _members(self, x: Mapping[str, Any], first: str, second: str) -> Iterable[tuple[str, str]]:
+        """Return the pairs of features to multiply: two columns, or all features of two namespaces."""
+        left, right = (
+            [name] if name in x else [one for one in x if one.startswith(f"{name}^")] for name in (first, second)
+        )
+        return combinations_with_replacement(left, 2) if first == second else product(left, right)
 
     def _product(self, x: Mapping[str, Any], first: str, second: str) -> dict[str, Any]:
         """Return the crossed feature of two columns: a product of numbers, category pair, or number by category."""

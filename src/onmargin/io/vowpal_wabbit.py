@@ -6,7 +6,7 @@ from typing import IO, Any
 
 from onmargin.io._reader import Reader, Record, check_weight, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
-from onmargin.io.format import Format, Head, LabelNumbers, Recipe, Write, named_values
+from onmargin.io.format import FileProfile, Format, Head, LabelNumbers, Options, Recipe, Write, named_values
 from onmargin.io.svmlight import NUMBER
 
 _LINE = rf"(?:{NUMBER}(?:\s+{NUMBER}){{0,2}}\s++(?:'?+[^\s|]*+\s*+)|'[^\s|]*+\s*+)?\|(?:[^|]|$)"
@@ -101,6 +101,7 @@ class VowpalWabbit(Format):
     """Vowpal Wabbit's text format."""
 
     name = "vw"
+    options = frozenset({"encoding", "cross"})
     numbers_labels = True
 
     def matches(self, head: Head) -> bool:
@@ -108,6 +109,10 @@ class VowpalWabbit(Format):
 
     def read(self, source: Any, recipe: Recipe, *, labeled: bool = True) -> Reader[Any]:
         return read_vw(source)
+
+    def profile(self, path: str, recipe: Recipe, given: Options) -> FileProfile:
+        cross = tuple(given.get("cross") or ())
+        return FileProfile(recipe.with_features(cross=cross) if cross else recipe)
 
     def writer(self, out: IO[str], names: IO[str] | None, labels: LabelNumbers) -> Write:
         def write(x: Any, y: Any, weight: float) -> None:

@@ -71,7 +71,8 @@ def _parameters(options: dict[str, Any], others: tuple[str, ...]) -> dict[str, A
     nargs=2,
     multiple=True,
     metavar="COLUMN COLUMN",
-    help="Add the product of two columns as a feature; may be repeated.",
+    help="Add the product of two columns as a feature, or all products of the features of two namespaces of Vowpal "
+    "Wabbit's format; may be repeated.",
 )
 @click.option("--passes", type=click.IntRange(1), default=1, show_default=True, help="Number of passes over the files.")
 @click.option(
