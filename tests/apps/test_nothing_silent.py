@@ -384,6 +384,8 @@ def test_rows_of_a_frame_are_predicted(tmp_path):
         assert client.predict_many("people", frame) == client.predict_many("people", frame.to_dict("records"))
         assert client.predict_many("people", pyarrow.Table.from_pandas(frame)) == client.predict_many("people", frame)
         assert client.predict("people", frame.iloc[0]) == found[0]
+        with pytest.warns(UserWarning, match="X has no columns 'income', which model 'people' has learned from"):
+            client.predict_many("people", frame.rename(columns={"income": "pay"}))
         row = frame.iloc[0].to_dict()
         assert client.predict("people", row | {"income": Decimal(str(row["income"]))}) == found[0]
         with pytest.raises(TypeError, match="values must be numbers, strings or None"):

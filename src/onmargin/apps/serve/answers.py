@@ -82,6 +82,7 @@ def _predicting(context: Context, model: ServedModel, sent: schema.Predict) -> G
         if sent.sets and covering is not None:
             sets.append(covering.answer(learner, x))
         yield
+    lacking = [] if sent.columns is None else learner.lacking(sent.columns)
     context.service.metrics.predicted += len(predictions)
     model.throughput.count(predicted=len(predictions))
     return schema.Predicted(
@@ -90,6 +91,7 @@ def _predicting(context: Context, model: ServedModel, sent: schema.Predict) -> G
         scores if sent.scores else None,
         probabilities if sent.probabilities else msgspec.UNSET,
         sets if sent.sets else msgspec.UNSET,
+        lacking=lacking or msgspec.UNSET,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
-from onmargin._frames import is_frame, records_of, targets_of
+from onmargin._frames import column_names, is_frame, list_names, records_of, targets_of
 from onmargin._warnings import warn_caller
 from onmargin.apps.serve.connection import Connection
 
@@ -232,15 +232,26 @@ class Client:
         name : str
             The model.
         X : iterable
-            The examples: a list, or a data frame or Arrow table whose rows are the examples.
+            The examples: a list, or a data frame or Arrow table whose rows are the examples. A frame without columns
+            that the model has learned causes a warning.
 
         Returns
         -------
         predictions : list
             One prediction per example.
         """
-        answer = self._ask("POST", f"{_one(name)}/predict", {"examples": _examples(X)})
-        return list(answer["predictions"])
+        return list(self._predict(name, X)["predictions"])
+
+    def _predict(self, name: str, X: Any, **asked: bool) -> dict[str, Any]:
+        """Return the answer to a request to predict; warn if a data frame lacks columns of the model."""
+        columns = {"columns": column_names(X)} if is_frame(X) else {}
+        answer = self._ask("POST", f"{_one(name)}/predict", {"examples": _examples(X), **columns, **asked})
+        if lacking := answer.get("lacking"):
+            warn_caller(
+                f"X has no columns {list_names(lacking)}, which model {name!r} has learned from: was a column renamed?",
+                UserWarning,
+            )
+        return answer
 
     def predict_sets(self, name: str, X: Iterable[Any]) -> list[Any]:
         """Return the prediction set or prediction interval of each example.
@@ -258,8 +269,7 @@ class Client:
             For a classifier, the labels in each set, the most likely first. For a regressor, the two ends of each
             interval, where None is an infinite end. If nothing was learned yet, None for each example.
         """
-        sent = {"examples": _examples(X), "sets": True}
-        return list(self._ask("POST", f"{_one(name)}/predict", sent)["sets"])
+        return list(self._predict(name, X, sets=True)["sets"])
 
     def predict_later(self, name: str, X: Iterable[Any]) -> tuple[list[Any], list[str]]:
         """Return predictions for examples whose labels will arrive later.
@@ -278,8 +288,7 @@ class Client:
         ids : list of str
             One id per example, to pass to `label` with its label.
         """
-        sent = {"examples": _examples(X), "keep": True}
-        answer = self._ask("POST", f"{_one(name)}/predict", sent)
+        answer = self._predict(name, X, keep=True)
         return list(answer["predictions"]), list(answer["ids"])
 
     def label(self, name: str, ids: Iterable[str], y: Iterable[Any], *, key: str | None = None) -> list[Any]:

@@ -16,6 +16,7 @@ from onmargin.apps.serve.schema import Example, Expert
 from onmargin.apps.serve.slices import at_once
 
 LARGEST = 1e100  # largest number in names, as for other numbers
+MOST_COLUMNS = 10_000  # features of a model whose columns are compared with those of a table
 MOST_TOKEN_FEATURES = 200_000  # features of a sequence whose tokens have columns
 SINGLE = 1e15  # largest number for weights in single precision
 
@@ -353,6 +354,12 @@ class JsonLearner:
         self.begun = self.begun or is_fitted(self.model)
         self._meet_classes()
         return prediction
+
+    def lacking(self, columns: list[str]) -> list[str]:
+        """Return the columns that the model has learned from and a table lacks; none for a model of many features."""
+        if self.task == "tag" or not self.begun or self.features > MOST_COLUMNS:
+            return []
+        return list(self.model.missing_columns(columns))
 
     def explain(self, x: Any, label: Any, top: int) -> tuple[Any, float | None, dict[Any, float]]:
         """Return a label, its intercept and the contribution of each feature to its score."""

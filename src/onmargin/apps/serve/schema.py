@@ -97,7 +97,8 @@ class Predict(Body):
 
     `scores` adds the scores of the labels, `probabilities` the class probabilities, and `sets` prediction sets or
     intervals, if the model was created with a coverage. With `keep` the examples are kept until their labels arrive;
-    the labels can be learned later with the ids in the answer.
+    the labels can be learned later with the ids in the answer. `columns` are those of a table whose rows the examples
+    are: the answer names the columns of the model that the table lacks.
     """
 
     shape: ClassVar[str] = '{"examples": [{"x": ...}]}'
@@ -106,6 +107,7 @@ class Predict(Body):
     probabilities: bool = False
     sets: bool = False
     keep: bool = False
+    columns: Annotated[list[str], Meta(max_length=MOST_EXAMPLES)] | None = None
 
     def needs(self) -> Right:
         return Right.LEARN if self.keep else Right.READ
@@ -162,7 +164,7 @@ class Learned(Struct):
 
 
 class Predicted(Struct):
-    """Predictions of the model after `seq` examples."""
+    """Predictions of the model after `seq` examples; `lacking` are columns of the model that the table lacks."""
 
     seq: int
     predictions: list[Any]
@@ -170,6 +172,7 @@ class Predicted(Struct):
     probabilities: list[Any] | UnsetType = UNSET
     sets: list[Any] | UnsetType = UNSET
     ids: list[str] | UnsetType = UNSET
+    lacking: list[str] | UnsetType = UNSET
 
 
 class Part(Struct):
