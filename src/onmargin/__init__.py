@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from onmargin import features as features
     from onmargin import io as io
     from onmargin import lab as lab
+    from onmargin import pipeline as pipeline
     from onmargin import reference as reference
     from onmargin import river as river
     from onmargin import scale as scale
@@ -60,6 +61,7 @@ _MODULES = (
     "features",
     "io",
     "lab",
+    "pipeline",
     "reference",
     "river",
     "scale",
