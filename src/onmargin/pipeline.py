@@ -150,7 +150,8 @@ def _check_transformer(name: str, step: Any) -> None:
         return
     raise TypeError(
         f"step {name!r}, a {type(step).__name__}, cannot learn online: it has a state and no partial_fit. Take one "
-        "that has it, such as StandardScaler or IncrementalPCA, or fit the step to a sample and pass FrozenEstimator(step)"
+        "that has it, such as StandardScaler or IncrementalPCA, or fit the step to a sample and pass "
+        "FrozenEstimator(step)"
     )
 
 
