@@ -136,6 +136,7 @@ class Metrics:
             "mistakes", "gauge", "Mistakes, each made before learning.", lambda m: m.state.progressive.mistakes or 0
         )
         by_model("loss", "gauge", "Losses, each suffered before learning.", lambda m: m.state.totals.loss)
+        by_model("changes", "gauge", "Times that mistakes became more frequent since the start.", lambda m: m.changes)
         by_model("kept_predictions", "gauge", "Predictions whose labels have not arrived.", lambda m: m.n_kept)
         by_model("features", "gauge", "Features of a model.", lambda m: m.state.learner.features)
         return "\n".join(lines) + "\n"

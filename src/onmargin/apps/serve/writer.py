@@ -360,6 +360,10 @@ class Writer:
                     started = time.perf_counter()
                 predictions.append(model.state.learn(example))
                 model.state.chain = entry.bodies[k][0]
+                if model.watch():
+                    click.echo(
+                        f"model {model.name!r}: more mistakes than before, at example {model.state.seq}", err=True
+                    )
         except ProblemError as problem:
             self._refuse([request], problem)
             return
