@@ -706,6 +706,14 @@ def test_texts_are_certified_but_not_with_idf():
         certify(stream.PassiveAggressiveClassifier(features=RecordFeatures(idf=True)), texts, labels)
 
 
+def test_a_stream_learner_without_an_estimator_has_no_theorem():
+    class Other(stream.PassiveAggressiveClassifier):
+        pass
+
+    with pytest.raises(NoTheorem, match="no estimator of onmargin has this name"):
+        certify(Other(), RECORDS, SIGNS)
+
+
 def test_late_classes_of_streams_name_the_estimator():
     model, labels = stream.PassiveAggressiveClassifier(), [k % 3 for k in range(80)]
     certificate = certify(model, RECORDS, labels)

@@ -16,7 +16,9 @@ def as_estimator(model: StreamLearner, X: Any, y: Any) -> tuple[Any, Any, Stream
 
     An untrained learner is copied and learns the examples.
     """
-    kind = getattr(onmargin, type(model).__name__)
+    kind = getattr(onmargin, type(model).__name__, None)
+    if kind is None:
+        raise NoTheorem(f"no theorem covers {type(model).__name__}: no estimator of onmargin has this name")
     options = model.get_params()
     estimator = kind(**{name: options[name] for name in kind().get_params() if name in options})
     if not is_vector(X):
