@@ -159,7 +159,10 @@ def test_the_default_holds_most_of_a_stream(scale, C, start):
     in_river = river.PassiveAggressiveUniclass(C=C * scale)
     for x in X:
         in_river.learn_one(dict(enumerate(x)))
-    assert in_river.score_one(dict(enumerate(X[0]))) == pytest.approx(-model.decision_function(X[:1])[0])
+    radius = -model.offset_
+    distance = radius - model.decision_function(X[:1])[0]
+    score = distance**2 / (distance**2 + radius**2)
+    assert in_river.score_one(dict(enumerate(X[0]))) == pytest.approx(score)
 
 
 def test_a_ball_of_suitable_size_is_the_threshold():
