@@ -131,6 +131,11 @@ INHERITED = {"fit_predict", "sparsify", "densify"}
 INTERNAL = {"get_params", "matrix_size", "plan"}
 
 
+def home(method):
+    """Return the name of the module that defines a method."""
+    return str(getattr(method, "__module__", ""))
+
+
 def own_methods(name):
     """Return the public methods of a class that onmargin defines, also those that it inherits from another one."""
     module, _, cls = name.rpartition(".")
@@ -141,7 +146,9 @@ def own_methods(name):
         if not name.startswith("_")
         and name not in INTERNAL
         and not name.endswith("_request")
-        and (name in INHERITED or str(getattr(method, "__module__", "")).startswith("onmargin"))
+        and home(method).startswith(
+            ("onmargin", "sklearn.base", "sklearn.linear_model") if name in INHERITED else "onmargin"
+        )
     ]
     return sorted(names, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name))
 
