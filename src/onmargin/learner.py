@@ -306,6 +306,10 @@ class Learner(Part, Generic[SomeGeometry]):
         self._totals.seen = seen
         self.calibrate(on=not seen)
 
+    def check_learns(self) -> None:
+        """Refuse to learn if the model was saved with `predict_only`."""
+        self._totals.check_learns()
+
     def close(self) -> None:
         """Mark the rows learned last as seen for the last time."""
 

@@ -280,3 +280,17 @@ def test_uploads_need_the_scope_of_an_admin(tmp_path, trained):
             headers = {"Authorization": "Bearer learn"}
             assert httpx.get(f"{client.base_url}{where}", headers=headers).status_code == 403
             assert client.get(where).status_code == 200
+
+
+def test_models_that_only_predict_are_served_and_refuse_to_learn(tmp_path, trained):
+    alone, small = onmargin.load(trained), tmp_path / "small"
+    onmargin.save(alone, small, notes=onmargin.io.load_with_notes(trained)[1], predict_only=True)
+    with served(tmp_path / "served") as client:
+        assert upload(client, small.read_bytes()).status_code == 201
+        answer = learn(client, "m", PAIRS[60])
+        assert answer.status_code == 409
+        assert "saved with predict_only=True" in answer.json()["error"]
+        assert predict(client, "m", PAIRS[60][0]).json()["predictions"] == [alone.predict_one(PAIRS[60][0])]
+    with served(tmp_path / "served") as client:
+        assert client.get("/v1/models/m").json()["seq"] == 60
+        assert learn(client, "m", PAIRS[60]).status_code == 409

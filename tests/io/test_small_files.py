@@ -8,7 +8,7 @@ from scipy.sparse import random_array
 
 import onmargin
 from onmargin import ModelFileError, PassiveAggressiveClassifier, stream
-from onmargin.io._values import Reader, Writer
+from onmargin.io._values import Reader, Writer, _expanded, _squeezed
 from onmargin.io.model_file import from_bytes, to_bytes
 from tests.io.forging import model_file, put_together
 
@@ -93,12 +93,19 @@ def forged(change):
     return put_together(document, arrays)
 
 
-def swap(content, arrays):
-    arrays[content["places"]][:2] = arrays[content["places"]][1::-1].copy()
+def change_gap(at, gap):
+    def change(content, arrays):
+        gaps = _expanded(arrays[content["gaps"]], np.dtype(np.uint32), content["count"])
+        gaps[at] = gap
+        arrays[content["gaps"]] = _squeezed(gaps)
+
+    return change
 
 
-def go_beyond(content, arrays):
-    arrays[content["places"]][-1] = 3 * 30_000
+def hold_nan(content, arrays):
+    others = _expanded(arrays[content["others"]], np.dtype(np.float64), content["count"])
+    others[0] = np.nan
+    arrays[content["others"]] = _squeezed(others)
 
 
 def lengthen(content, arrays):
@@ -106,11 +113,15 @@ def lengthen(content, arrays):
 
 
 def shorten(content, arrays):
-    arrays[content["others"]] = arrays[content["others"]][1:]
+    content["count"] -= 1
 
 
-def use_signs(content, arrays):
-    arrays[content["places"]] = arrays[content["places"]].astype(np.int32)
+def have_too_many(content, arrays):
+    content["count"] = 3 * 30_000 // 2 + 1
+
+
+def cut(content, arrays):
+    arrays[content["others"]] = arrays[content["others"]][:-1].copy()
 
 
 def use_another_type(content, arrays):
@@ -128,12 +139,15 @@ def test_unchanged_files_are_read():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (swap, "must rise"),
-        (go_beyond, "do not fit"),
+        (change_gap(1, 0), "must rise"),
+        (change_gap(1, 3 * 30_000), "must rise"),
+        (change_gap(-1, 3 * 30_000 - 1), "do not fit"),
+        (hold_nan, "not finite"),
         (lengthen, "more memory"),
-        (shorten, "one for each"),
-        (use_signs, "places of int32"),
-        (use_another_type, "numbers of float64"),
+        (shorten, "do not have the size"),
+        (have_too_many, "count must be"),
+        (cut, "do not have the size"),
+        (use_another_type, "do not have the size"),
         (be_unknown, "not finite"),
     ],
 )

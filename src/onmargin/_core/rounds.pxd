@@ -20,11 +20,13 @@ cdef class Totals:
     cdef public long long rounds, mistakes, updates
     cdef public double loss, squared_loss, dual_value, max_squared_norm, cost
     cdef public Calibration calibration  # calibration of class probabilities; None without classes
+    cdef public bint predict_only  # whether what is needed to learn was left out
     cdef public bint seen          # whether the next rows were learned before, in an earlier pass
     cdef object recorded           # an array with one flag per round: whether it was a mistake
     cdef unsigned char* next_flag
     cdef Py_ssize_t flags_left
 
+    cpdef check_learns(self)
     cdef inline void count(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t j
         self.rounds += 1

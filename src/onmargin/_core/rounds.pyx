@@ -40,7 +40,7 @@ cdef class Totals:
         other.rounds, other.mistakes, other.updates = self.rounds, self.mistakes, self.updates
         other.loss, other.squared_loss, other.dual_value = self.loss, self.squared_loss, self.dual_value
         other.max_squared_norm, other.cost = self.max_squared_norm, self.cost
-        other.seen = self.seen
+        other.seen, other.predict_only = self.seen, self.predict_only
         other.calibration = None if self.calibration is None else self.calibration.__copy__()
         other.recorded, other.next_flag, other.flags_left = self.recorded, self.next_flag, self.flags_left
         return other
@@ -59,10 +59,21 @@ cdef class Totals:
             setattr(self, name, number(state[name], name, least=0))
         self.dual_value = number(state["dual_value"], "dual_value")
         self.calibration = state.get("calibration", self.calibration)
+        self.predict_only = state.get("predict_only", False)
 
     def __reduce__(self):
-        calibration = {} if self.calibration is None else {"calibration": self.calibration}
-        return type(self), (), self.__getstate__() | calibration
+        more = {} if self.calibration is None else {"calibration": self.calibration}
+        if self.predict_only:
+            more["predict_only"] = True
+        return type(self), (), self.__getstate__() | more
+
+    cpdef check_learns(self):
+        """Refuse to learn if what is needed to learn was left out."""
+        if self.predict_only:
+            raise ValueError(
+                "this model can only predict: it was saved with predict_only=True. Continue with a file of the model "
+                "that was saved without it"
+            )
 
     def add_classes(self, places, Py_ssize_t n_classes, double stretch=1.0):
         """Return a copy for more classes, as `Calibration.for_classes`."""

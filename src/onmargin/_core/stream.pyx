@@ -220,6 +220,8 @@ cdef class StreamLoop(Work):
 
     cdef int receive_row(self, x, bint grow, bint learn) except -1:
         cdef Reader reader = self.reader
+        if learn:
+            self.totals.check_learns()
         if reader is None:
             if not self.copy_vector(x):
                 self.rows = self.vector(x)

@@ -71,6 +71,14 @@ class ChunkLearner:
     def n_examples(self) -> int:
         return int(self.model.totals_.rounds) if is_fitted(self.model) else 0
 
+    def check_learns(self, path: str) -> None:
+        """Refuse to continue with a model file that can only predict."""
+        try:
+            if is_fitted(self.model):
+                self.model._learner.check_learns()
+        except ValueError as error:
+            raise Failure(f"{path}: {error}") from error
+
     def learn(self, chunk: Chunk, *, judge: bool = True) -> None:
         """Learn examples in order; an `ExampleError` names the first one refused, and those before it are learned.
 

@@ -60,7 +60,7 @@ class Run:
     def __post_init__(self) -> None:
         self.odd = OddCells(self.recipe)
 
-    def save(self) -> None:
+    def save(self, *, predict_only: bool = False) -> None:
         """Write the model with its position atomically."""
         if self.learner is not None:
             notes = {
@@ -75,7 +75,7 @@ class Run:
                 "sources": self.sources[: None if self.position.passes else self.position.files],
                 "held_out": self.held_out[: self.position.passes],
             }
-            save(self.learner.saved, self.out, notes=notes)
+            save(self.learner.saved, self.out, notes=notes, predict_only=predict_only)
 
     def report(self) -> Report:
         """Return the results of the run."""

@@ -79,6 +79,7 @@ def train(
 def load_run(options: TrainingOptions, out: str) -> Run:
     """Return the run of a checkpoint."""
     learner, recipe, notes = load_learner(out)
+    learner.check_learns(out)
     if "position" not in notes:
         raise Failure(
             f"{out} is not a checkpoint of onmargin train: use --from to continue training a model with new data"
@@ -148,6 +149,7 @@ def _begin_run(options: TrainingOptions, out: str, start: str | None, say: NullR
             warn_columns(path, recipe, f"{options.files[0]} has")
         return Run(options, out, recipe, shown=say.profile(profile))
     learner, recipe, _ = load_learner(start)
+    learner.check_learns(start)
     same = options.task in {None, learner.task} and options.model in {None, type(learner.model).__name__}
     others = [name for name in named_options(options.reading) if name != "encoding"]
     if options.parameters or options.coverage is not None or others or not same:

@@ -1,5 +1,6 @@
 """Wrappers around models of any library: learn_one for records, partial_fit for matrices."""
 
+from copy import copy
 from inspect import signature
 from typing import Any, Self
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from onmargin._checks import plain
 from onmargin.confidence.tracking import QuantileTracker
+from onmargin.models.face import for_prediction
 
 # Rows that `partial_fit` evaluates before it learns them.
 GROUP = 32
@@ -70,6 +72,12 @@ class Wrapper:
             The parameters of the constructor.
         """
         return {name: getattr(self, name) for name in signature(type(self)).parameters}
+
+    def _for_prediction(self) -> Self:
+        """Return a copy around a model that predicts only."""
+        other = copy(self)
+        other.model = for_prediction(self.model)
+        return other
 
     def _check_parameters(self) -> None:
         type(self)(**self.get_params())

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain, repeat
 from math import inf
 from time import thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,6 +88,17 @@ class ChainLearner(Classes, Estimator, TaggerOptions):
         if not leader.by_row:
             raise AttributeError("no features weigh the transitions: set transition_features before learning")
         return leader
+
+    def _for_prediction(self) -> Self:
+        """Return a copy that predicts only, without the names of features that no label has a weight for."""
+        other = super()._for_prediction()
+        learner, names = other._learner, self._names
+        if names is not None and self._chosen_by is None and self._model.combined is None:
+            places = np.flatnonzero(learner.geometry.weights[:, : len(names)].any(axis=0))
+            learner.geometry = learner.geometry.with_features(places)
+            other._names = Names([names.names[k] for k in places])
+            other.n_features_in_ = len(places)
+        return other
 
     def _mark_growth(self, transaction: Transaction) -> None:
         if (names := vars(self).get("_names")) is not None:

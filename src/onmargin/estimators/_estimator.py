@@ -236,6 +236,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         with self._turns, Transaction(self, drops_rounds=False) as transaction:
             before = 0
             if self._has_begun:
+                self._learner.check_learns()
                 if self._learner.forks:
                     self._model = copy(self._model)
                 self._model.go_on()
@@ -369,6 +370,7 @@ class Estimator(ModelFace, BaseEstimator):  # type: ignore[misc]
         """Return whether `fit` continues from the fitted model, then on a copy, as passes may be interrupted."""
         warm = self.warm_start and self._has_begun
         if warm:
+            self._learner.check_learns()
             self._model = deepcopy(self._model)
         return warm
 

@@ -48,6 +48,8 @@ PUBLIC_MODULES = (
 SMALL = 1 << 13
 # An array is stored as its most frequent number, and the others with their places, if these are at most one in RARE.
 RARE = 2
+# The level at which zlib compresses these: higher ones take several times as long for a few percent.
+LEVEL = 1
 _JSON_TYPES = {type(None), bool, int, str}
 # How many characters shorter than the declared width of its type the items of an array may be.
 SPARE_CHARACTERS = 4096
@@ -253,36 +255,60 @@ def _is_mostly(array: NDArray[Any]) -> bool:
     return bool(array.itemsize > 1 and np.count_nonzero(bits != _most_frequent(bits)) <= len(bits) // RARE)
 
 
+def _squeezed(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return an array of numbers compressed by zlib, first bytes first: those of similar numbers are the same."""
+    planes = np.ascontiguousarray(array.view(np.uint8).reshape(-1, array.itemsize).T)
+    return np.frombuffer(zlib.compress(planes.data, LEVEL), np.uint8)
+
+
+def _expanded(data: NDArray[Any], dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    """Return the array of `count` numbers that `_squeezed` compressed."""
+    planes = np.frombuffer(_decompressed(data, count * dtype.itemsize), np.uint8).reshape(dtype.itemsize, count)
+    return np.ascontiguousarray(planes.T).reshape(-1).view(dtype)
+
+
+def _decompressed(data: NDArray[Any], size: int) -> bytes:
+    """Return what zlib compressed, which must have this size."""
+    stream = zlib.decompressobj()
+    found = stream.decompress(data.data, size) if size else b""
+    if len(found) != size or stream.decompress(stream.unconsumed_tail if size else data.data, 1) or not stream.eof:
+        raise ValueError(f"compressed bytes do not have the size {size}")
+    return found
+
+
 def _encode_mostly(writer: Writer, array: NDArray[Any], place: str) -> dict[str, Any]:
     bits = _bits(array)
     base = _most_frequent(bits)
     differs = bits != base
     places = np.flatnonzero(differs)
+    gaps = np.diff(places, prepend=0).astype(np.min_scalar_type(len(bits)))
     writer.unstored += array.nbytes
     return {
         "shape": list(array.shape),
         "number": writer.encode(np.array(base).view(array.dtype)[()], place),
-        "places": writer.add(places.astype(np.min_scalar_type(len(bits))), f"{place}.places"),
-        "others": writer.add(bits[differs].view(array.dtype), f"{place}.others"),
+        "count": len(places),
+        "gaps": writer.add(_squeezed(gaps), f"{place}.gaps"),
+        "others": writer.add(_squeezed(bits[differs]), f"{place}.others"),
     }
 
 
 def _decode_mostly(reader: Reader, content: Mapping[str, Any]) -> NDArray[Any]:
     shape = [whole(length, "shape") for length in content["shape"]]
-    number, places, others = (
-        reader.decode(content["number"]),
-        *map(reader.arrays, (content["places"], content["others"])),
-    )
-    if not isinstance(number, np.number) or number.dtype != others.dtype or places.dtype.kind != "u":
-        raise ValueError(f"numbers of {others.dtype} at places of {places.dtype} among {number!r:.60}")
-    if np.isnan(number):  # as in other arrays
+    size, number = prod(shape), reader.decode(content["number"])
+    if not isinstance(number, np.number):
+        raise ValueError(f"the most frequent number of an array is {number!r:.60}")
+    claim(size * number.itemsize)
+    count = whole(content["count"], "count", most=size // RARE)  # so that all takes a few times the memory of the array
+    gaps = _expanded(reader.arrays(content["gaps"]), np.min_scalar_type(size), count)
+    others = _expanded(reader.arrays(content["others"]), number.dtype, count)
+    if np.isnan(number) or np.isnan(others).any():  # as in other arrays
         raise ValueError("an array has numbers that are not finite, which no learner makes")
-    if places.shape != others.shape or places.ndim != 1 or (places[1:] <= places[:-1]).any():
-        raise ValueError("the places of numbers must rise, and there must be one for each")
-    if len(places) and places[-1] >= prod(shape):
-        raise ValueError(f"{len(places)} places do not fit an array of shape {shape}")
-    claim(prod(shape) * others.itemsize)
-    array = np.full(prod(shape), number)
+    if not gaps[1:].all() or (gaps >= size).any():
+        raise ValueError("the places of numbers must rise")
+    places = np.cumsum(gaps, dtype=np.int64)
+    if count and places[-1] >= size:
+        raise ValueError(f"{count} places do not fit an array of shape {shape}")
+    array = np.full(size, number)
     array[places] = others
     return array.reshape(shape)
 
@@ -292,12 +318,9 @@ def _encode_text(writer: Writer, array: NDArray[Any], place: str) -> dict[str, A
 
 
 def _decode_text(reader: Reader, content: Mapping[str, Any]) -> NDArray[Any]:
-    size, stream = whole(content["size"], "size"), zlib.decompressobj()
+    size = whole(content["size"], "size")
     claim(size)
-    text = stream.decompress(reader.arrays(content["data"]).data, size) if size else b""
-    if len(text) != size or stream.decompress(stream.unconsumed_tail, 1) or not stream.eof:
-        raise ValueError(f"compressed bytes do not have the size {size}")
-    return np.frombuffer(text, np.uint8)
+    return np.frombuffer(_decompressed(reader.arrays(content["data"]), size), np.uint8)
 
 
 def _decode_float(reader: Reader, content: str) -> float:

@@ -27,6 +27,8 @@ AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
 # that are about as good is better than any of them, where a faster rate would leave one alone; with a slower one, poor
 # models keep their votes for too long where mistakes are few.
 CEILING = 0.2
+# The share of the votes that a model that only predicts does without.
+SILENT = 1e-3
 
 
 def grid(C: Any) -> tuple[float, ...]:
@@ -226,6 +228,19 @@ def combination(
     if isinstance(before, ExpertVote):
         task.__setstate__(before.state())
     return task
+
+
+def find_voters(task: ExpertVote, geometry: Geometry) -> list[bool]:
+    """Return which models predict: the leader, and those with all but `SILENT` of the votes, if the models vote."""
+    order = np.argsort(-task.weights, kind="stable")
+    before = np.cumsum(task.weights[order]) - task.weights[order]  # the votes of models with more
+    chosen = {task.leader, *order[task.hedge & (before < 1 - SILENT)].tolist()}
+    found = find_members(geometry, task.width)
+    kept = [found[m].leaf for m in chosen]  # models of one geometry stay together
+    return [
+        m in chosen or (not one.leaf.separable and any(one.leaf is leaf for leaf in kept))
+        for m, one in enumerate(found)
+    ]
 
 
 def keep_best(learner: Learner[Any], keep: int) -> list[int]:

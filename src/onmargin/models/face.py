@@ -1,11 +1,19 @@
 """What estimators and stream learners share: both hold a `Model` once they have begun to learn."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from onmargin.learner import Learner
 from onmargin.models.model import Model
 from onmargin.models.plan import Plan
+
+
+def for_prediction(model: Any) -> Any:
+    """Return a copy of a model, or of a wrapper around one, that predicts only."""
+    if not hasattr(model, "_for_prediction"):
+        raise TypeError(f"predict_only=True is for trained models of onmargin; got a {type(model).__name__}")
+    return model._for_prediction()
 
 
 class ModelFace:
@@ -28,6 +36,14 @@ class ModelFace:
 
     def _n_rounds(self) -> int:
         return int(self._learner._totals.rounds) if self._has_begun else 0
+
+    def _for_prediction(self) -> Self:
+        """Return a copy that predicts only."""
+        if not self._has_begun:
+            raise ValueError("predict_only=True is for a model that has learned something: fit it first")
+        other = copy(self)
+        vars(other)["_model"] = self._model.for_prediction()
+        return other
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._has_begun

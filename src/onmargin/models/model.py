@@ -24,7 +24,7 @@ from onmargin._warnings import warn_caller
 from onmargin.errors import ParameterError
 from onmargin.learner import Decode, Learner
 from onmargin.models.columns import Places
-from onmargin.models.ensemble import find_members, keep_best, keep_some, recombine_models
+from onmargin.models.ensemble import find_members, find_voters, keep_best, keep_some, recombine_models
 from onmargin.models.expert_results import (
     ExpertResults,
     ModelOutcome,
@@ -158,6 +158,17 @@ class Model(Part):
         if self.fitted:
             self.learner.geometry = self.learner.geometry.restarted()
             self.fitted = False
+
+    def for_prediction(self) -> Self:
+        """Return a copy that predicts only: without experts of few votes, rates of learning and sums of averages."""
+        other = copy(self)
+        other.fitted = False
+        combined = other.combined
+        if combined is not None and other.members is not None:
+            other._keep(find_voters(combined, other.learner.geometry))
+        other.learner.geometry = other.learner.geometry.for_prediction()
+        other.learner._totals.predict_only = True
+        return other
 
     def check_fixed(self, plan: Plan) -> None:
         """Refuse another plan that differs in what is fixed."""

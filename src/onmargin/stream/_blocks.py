@@ -27,6 +27,7 @@ def widen(model: Any, rows: Rows) -> Rows:
 
 def learn_closed(learner: Any, rows: Rows, y: Any, weight: Any, targets: Any = None) -> None:
     """Learn rows that are seen once, and close the learner even if an interrupt comes."""
+    learner.check_learns()
     try:
         try:
             learner.learn(rows, y, weight, targets=targets)

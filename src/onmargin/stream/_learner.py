@@ -103,6 +103,8 @@ class StreamLearner(StreamState):
             If `learn_one` would raise it.
         """
         check_weight(weight)
+        if self._has_begun:
+            self._learner.check_learns()
         self._check_target(y)
         loop = self._get_loop()
         if loop is None:

@@ -176,6 +176,16 @@ cdef class Paths(Euclidean):
         self.transitions[:] = means
         self.lag_transitions[:] = 0
 
+    def for_prediction(self):
+        copy = super().for_prediction()
+        copy.transitions[:] = self.mean_transitions()[:, :self.n_columns]
+        return copy
+
+    def with_features(self, places):
+        copy = super().with_features(places)
+        self.hand_over(copy, ColumnMap(np.arange(self.n_columns), np.ones(self.n_columns)))
+        return copy
+
     def mean_transitions(self):
         """Return the averaged transitions, padded like the scores; the current ones until averaging has started."""
         mean = self.padded.copy()
@@ -367,6 +377,9 @@ cdef class EdgePaths(Paths):
         """Return the learned arrays by name."""
         learned = {f"edge_{name}": array for name, array in self.edges.arrays().items() if "intercept" not in name}
         return super().arrays() | {"places": self.places} | learned
+
+    def for_prediction(self):
+        return self.restarted()
 
     def grown(self, column_map):
         """A copy with new labels, as of `recombine`: the weights of pairs of labels lie as far apart as labels do."""

@@ -151,6 +151,10 @@ cdef class Geometry:
         """Return a copy that continues from the averaged weights, with a new average; itself without an average."""
         return self
 
+    def for_prediction(self):
+        """Return a copy with the same scores that lacks what only learning needs, as far as that can be left out."""
+        return self.restarted()
+
     def leaves(self):
         """Return the geometries that are side by side in this one, or itself if it does not combine others."""
         return [self]
@@ -249,6 +253,13 @@ cdef class Columns(Geometry):
         for i in range(r.n_scores):
             squares += r.change[i] * r.change[i]
         return squares
+
+
+def in_single(weights):
+    """Return weights rounded to single precision, except those beyond its range."""
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = weights.astype(np.float32)
+    return np.where((np.abs(rounded) > 1e-30) & np.isfinite(rounded), rounded, weights)
 
 
 cdef class Euclidean(Columns):
@@ -384,6 +395,22 @@ cdef class Euclidean(Columns):
         """Set the weights to their average, and begin a new average with the next round."""
         self.assign(*self.mean())
         self.average = self.clock + 1
+
+    def for_prediction(self):
+        """Return a copy with the averaged weights, rounded to single precision, and everything else as at the start."""
+        cdef Euclidean copy = self.alike(self.n_features, self.n_columns)
+        weights, intercept = self.mean()
+        copy.assign(in_single(weights), intercept)
+        if self.average:
+            copy.average = copy.clock + 1
+        return copy
+
+    def with_features(self, places):
+        """Return a copy with some of the features only."""
+        copy = self.alike(len(places), self.n_columns)
+        for name, array in self.columns().items():
+            getattr(copy, name)[...] = array[..., places] if array.ndim == 2 else array
+        return copy
 
     def recombine(self, column_map):
         """Return a copy with new columns, as a `ColumnMap` makes them of those of this geometry."""

@@ -98,6 +98,9 @@ cdef class Ridge(Euclidean):
     def sparsifiable(self):
         return False
 
+    def for_prediction(self):
+        return self
+
     @property
     def cannot_mix(self):
         return "with forgetting the order of rows counts. Set forgetting=0" if self.forgetting else ""

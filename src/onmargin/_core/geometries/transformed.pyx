@@ -48,6 +48,9 @@ cdef class Transformed(Geometry):
         """Return the same transformation in front of another geometry."""
         return type(self)(inner)
 
+    def for_prediction(self):
+        return self.alike(self.inner.for_prediction())
+
     cdef void change(self, const Row* x, Row* out) noexcept nogil:
         pass
 

@@ -84,6 +84,9 @@ cdef class SideBySide(Geometry):
         left, right = self.left.restarted(), self.right.restarted()
         return self if left is self.left and right is self.right else type(self)(left, right)
 
+    def for_prediction(self):
+        return type(self)(self.left.for_prediction(), self.right.for_prediction())
+
     def resize(self, Py_ssize_t n_features):
         """Return a pair with the first features only, or with new ones."""
         return type(self)(self.left.resize(n_features), self.right.resize(n_features))
@@ -352,6 +355,9 @@ cdef class ExpertPaths(Geometry):
 
     def restarted(self):
         return type(self)([model.restarted() for model in self.models])
+
+    def for_prediction(self):
+        return type(self)([model.for_prediction() for model in self.models])
 
     def grown(self, column_map):
         """Return the models with new labels: see `Paths`."""

@@ -133,6 +133,11 @@ def _parameters(options: dict[str, Any], others: tuple[str, ...]) -> dict[str, A
     metavar="NAME=VALUE",
     help="Any other parameter of the learner or of its features, such as 'ngrams=(1, 2)'.",
 )
+@click.option(
+    "--predict-only",
+    is_flag=True,
+    help="Write a smaller model file that predicts, but cannot continue to learn; checkpoints are complete.",
+)
 @click.option("--from", "start", type=click.Path(), metavar="MODEL", help="Continue training this model with new data.")
 @click.option(
     "--checkpoint-every",
@@ -167,6 +172,7 @@ def train(
     resume: bool,
     start: str | None,
     every: int | None,
+    predict_only: bool,
     quiet: bool,
     as_json: bool,
     **given: Any,
@@ -199,6 +205,8 @@ def train(
             raise click.UsageError("--engine starts over and saves after each pass: no --from, no --checkpoint-every")
         place["mixing"] = place["mixing"] or "updates"
         done = scaled.train(options, out, scaled.Place(**place), resume=resume, quiet=quiet)
+    if predict_only:
+        done.save(predict_only=True)
     for warning in done.warnings():
         click.echo(f"warning: {warning}", err=True)
     found = done.report()

@@ -11,7 +11,7 @@ import numpy as np
 
 from onmargin.apps.learners import is_fitted, learner_class, make_learner, n_features, usual_learner
 from onmargin.apps.serve.costs import Costs
-from onmargin.apps.serve.problems import BadExampleError, ProblemError
+from onmargin.apps.serve.problems import BadExampleError, ConflictError, ProblemError
 from onmargin.apps.serve.schema import Example, Expert
 from onmargin.apps.serve.slices import at_once
 
@@ -115,6 +115,11 @@ class JsonLearner:
             self._known = set(self.classes)
 
     @property
+    def predict_only(self) -> bool:
+        """Whether the model cannot learn."""
+        return self.begun and bool(self.model._learner._totals.predict_only)
+
+    @property
     def n_models(self) -> int:
         """Number of models trained side by side; vectors may have more than the names that are expected before."""
         if self._n_models:
@@ -132,7 +137,7 @@ class JsonLearner:
             window = self.model.window
             return Example([["a"] * (1 if window is None else len(window.columns))], y)
         try:
-            self.model.check_one({"a": 1.0}, y)
+            self.model.predict_one({"a": 1.0})
         except (TypeError, ValueError):
             return Example([1.0] * self.features, y)
         return Example({"a": 1.0}, y)
@@ -154,6 +159,11 @@ class JsonLearner:
         if not self.begun or (self.task in LABELS and not self.classes):
             yield from self._rehearse(examples)
             return True
+        if self.predict_only:
+            raise ConflictError(
+                "this model can only predict: its file was saved with predict_only=True. Upload a file of the model "
+                "that was saved without it"
+            )
         met: set[Any] = set()
         for k, example in enumerate(examples):
             try:

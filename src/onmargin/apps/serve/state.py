@@ -148,7 +148,7 @@ class State:
         x = example.x
         features = learner.expand(x)
         learner.costs.check(features)
-        if learner.costs.allows_learning(features):
+        if learner.costs.allows_learning(features) and not learner.predict_only:
             learner.learn(example)
             self.learn(example)
         encode((self.totals, self.progressive, learner.experts(), learner.predict(x), learner.scores(x)))
