@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # importing it from `typing` would take too long
 
 if TYPE_CHECKING:
     from onmargin import confidence as confidence
+    from onmargin import crfsuite as crfsuite
     from onmargin import evaluate as evaluate
     from onmargin import features as features
     from onmargin import io as io
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 _MODULES = (
     "confidence",
+    "crfsuite",
     "evaluate",
     "features",
     "io",
