@@ -306,6 +306,11 @@ class Learner(Part, Generic[SomeGeometry]):
         self._totals.seen = seen
         self.calibrate(on=not seen)
 
+    @property
+    def predict_only(self) -> bool:
+        """Whether what is needed to learn was left out."""
+        return bool(self._totals.predict_only)
+
     def check_learns(self) -> None:
         """Refuse to learn if the model was saved with `predict_only`."""
         self._totals.check_learns()

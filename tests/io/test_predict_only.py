@@ -8,6 +8,7 @@ from onmargin import AutoClassifier, AutoRegressor, SequenceTagger, confidence, 
 from onmargin.features import RecordFeatures
 from onmargin.io.model_file import from_bytes, to_bytes
 from tests.apps.program import onmargin as run
+from tests.apps.program import report
 from tests.saved import CASES, anatomy, answers
 
 CANNOT = "this model can only predict: it was saved with predict_only=True"
@@ -181,7 +182,8 @@ def test_the_command_line(tmp_path, table):
     assert small.stat().st_size < whole.stat().st_size
     assert run("predict", small, table) == run("predict", whole, table)
     assert run("evaluate", small, table).splitlines()[1:] == run("evaluate", whole, table).splitlines()[1:]
-    run("inspect", small)
+    assert report("inspect", small)["predict_only"] is True
+    assert "predict_only" not in report("inspect", whole)
     for more in (["--from", small, "-o", tmp_path / "new"], ["--resume", "-o", small, "--predict-only"]):
         result = run("train", table, "-q", *more, code=1)
         assert f"{small}: {CANNOT}" in result

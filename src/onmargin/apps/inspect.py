@@ -33,6 +33,8 @@ def inspect(path: str, top: int) -> Report:
     report["features"] = n_features(model)
     report["parameters"] = {name: shown(value) for name, value in sorted(model.get_params(deep=False).items())}
     if is_fitted(model):
+        if model._learner.predict_only:
+            report["predict_only"] = True
         report["totals"] = dict(model.totals_)
         if (leader := leading(model)) is not None:
             report["leading_model"] = leader

@@ -44,7 +44,8 @@ class LabelRanker(KernelSupports, Classes, LinearEstimator, LabelRankerOptions):
     especially on streams. It learns to rank labels, not the probability of each. If labels are predicted independently
     and the data set is fixed, compare it first with one batch classifier per label, such as
     :class:`sklearn.multiclass.OneVsRestClassifier` of :class:`sklearn.svm.LinearSVC`. For one label per example, use
-    :class:`PassiveAggressiveClassifier`. If labels are noisy, use a small C or averaging.
+    :class:`PassiveAggressiveClassifier`. If labels are noisy, or examples have several, ``update="simproj"`` predicts
+    better sets.
 
     Attributes
     ----------

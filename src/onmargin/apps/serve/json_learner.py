@@ -117,7 +117,7 @@ class JsonLearner:
     @property
     def predict_only(self) -> bool:
         """Whether the model cannot learn."""
-        return self.begun and bool(self.model._learner._totals.predict_only)
+        return self.begun and self.model._learner.predict_only
 
     @property
     def n_models(self) -> int:
