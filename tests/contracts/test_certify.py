@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone, is_regressor
 from sklearn.linear_model import SGDClassifier
 
@@ -731,3 +732,61 @@ def test_a_bound_above_the_number_of_rounds_is_called_vacuous():
     narrow = certify(onmargin.PassiveAggressiveClassifier(C=0.1), X / np.linalg.norm(X, axis=1)[:, None], y)
     assert not narrow.vacuous
     assert "vacuous" not in narrow.summary
+
+
+def mean_before_each_round(model, X, y):
+    """Return the mean of the weights, intercept last, before each row is learned."""
+    named = {} if is_regressor(model) else {"classes": np.unique(y)}
+    own, held = clone(model), []
+    for i in range(len(y)):
+        coef = np.atleast_2d(getattr(own, "coef_", np.zeros(1)))
+        held.append(np.column_stack([coef, own.intercept_]) if i else 0.0)
+        own.partial_fit(X[i : i + 1], y[i : i + 1], **named)
+    return sum(held) / len(held)
+
+
+@pytest.mark.parametrize(
+    ("model", "targets"),
+    [
+        (PassiveAggressiveClassifier(C=0.5), y),
+        (PassiveAggressiveClassifier(C=0.5, average=True), three),
+        (onmargin.PassiveAggressiveRegressor(C=0.1), X @ np.ones(4)),
+        (onmargin.Perceptron(), y),
+    ],
+    ids=["two classes", "three classes", "numbers", "Perceptron"],
+)
+@pytest.mark.parametrize("of", [np.asarray, csr_array], ids=["dense", "CSR"])
+def test_the_risk_is_about_the_weights_that_predicted(model, targets, of):
+    rows = of(X)
+    certificate = certify(model, rows, targets)
+    risk = certificate.risk(largest_loss=10.0, delta=0.1)
+    assert risk.bound == 10 * theory.online_to_batch_risk(certificate.totals.loss / 10, 60, 0.1)
+    expected = mean_before_each_round(model.set_params(average=False), X, targets)
+    found = np.column_stack([np.atleast_2d(risk.coef), risk.intercept])
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_what_the_risk_needs():
+    certificate = certify(PassiveAggressiveClassifier(C=0.5), X, y)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        certificate.risk(largest_loss=1e-3)
+    with pytest.raises(ValueError, match="largest_loss must be above 0"):
+        certificate.risk(largest_loss=0.0)
+    with pytest.raises(ValueError, match="0 < delta < 1"):
+        certificate.risk(largest_loss=10.0, delta=0.0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PassiveAggressiveClassifier(C=0.5, kernel="rbf"),
+        PassiveAggressiveClassifier(C=0.5, class_weight={0: 1.0, 1: 2.0}),
+        PassiveAggressiveClassifier(C=0.5, geometry="pnorm"),
+        PassiveAggressiveClassifier(C=[0.1, 1.0], combine="hedge"),
+        PassiveAggressiveClassifier(max_iter=3, tol=None, random_state=0).fit(X, y),
+    ],
+    ids=["kernel", "class weights", "p-norm", "several", "three passes"],
+)
+def test_runs_without_a_risk(model):
+    with pytest.raises(NoTheorem, match="no risk bound covers this run"):
+        certify(model, X, y).risk(largest_loss=10.0)

@@ -35,6 +35,7 @@ PAPERS = {
     "PLG",
     "FS",
     "CCG",
+    "BM",
     "ACI",
     "QT",
     "SELECTIVE",

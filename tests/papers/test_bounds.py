@@ -143,6 +143,7 @@ REFUSED = {
     "progress_mistakes": ((0.0, 1.0, 1.0, 0.0), {}, "progress"),
     "perceptron_mistakes_by_squares": ((1.0, 1.0, -1.0), {}, "squared_loss"),
     "online_to_batch_risk": ((11.0, 10), {}, "between 0 and 1"),
+    "batch_risk": ((1.0, 1.0, 0.1, 10), {"delta": 1.0}, "0 < delta < 1"),
     "pa_distance": ((float("nan"),), {}, "distance"),
 }
 

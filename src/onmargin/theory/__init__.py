@@ -48,12 +48,12 @@ from onmargin.theory.primal_dual import (
     winnow_mistakes,
 )
 from onmargin.theory.ridge import ridge_squared_loss
-from onmargin.theory.risk import online_to_batch_risk
+from onmargin.theory.risk import batch_risk, online_to_batch_risk
 from onmargin.theory.second_order import arow_mistakes, arow_squared_loss
 
 if TYPE_CHECKING:
     from onmargin.theory._certify import certify
-    from onmargin.theory.certificate import Certificate, Competitor, Condition, NoTheorem
+    from onmargin.theory.certificate import Certificate, Competitor, Condition, NoTheorem, Risk
 
 # Bounds are plain arithmetic. Certificates need scikit-learn and all estimators, so they are imported on first access
 # (PEP 562).
@@ -64,6 +64,7 @@ __getattr__, __dir__ = lazy_names(
         "Competitor": "onmargin.theory.certificate",
         "Condition": "onmargin.theory.certificate",
         "NoTheorem": "onmargin.theory.certificate",
+        "Risk": "onmargin.theory.certificate",
         "certify": "onmargin.theory._certify",
     },
 )
@@ -73,9 +74,11 @@ __all__ = [
     "Competitor",
     "Condition",
     "NoTheorem",
+    "Risk",
     "arow_mistakes",
     "arow_squared_loss",
     "ball_squared_distance",
+    "batch_risk",
     "batch_updates",
     "certify",
     "climbing_mistakes",

@@ -1,6 +1,7 @@
 """Certify a run: find its theorem, compute the bound and check whether the run is within it."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -13,6 +14,7 @@ from onmargin._frames import targets_of
 from onmargin.estimators._estimator import Estimator
 from onmargin.learner import Totals
 from onmargin.stream._learner import StreamLearner
+from onmargin.theory._average import has_average, predicting_average
 from onmargin.theory._cases import learn_rows, read_case, weigh_classes
 from onmargin.theory._competitor import Solution, best_weights
 from onmargin.theory._given import as_vector
@@ -42,7 +44,8 @@ def certify(
     totals: that they are the totals of one pass over this stream with the current parameters.
 
     Use it to measure how hard a stream was and how much of the loss no learner could have avoided, or to check that
-    reported totals belong to a run. It gives no guarantee for future examples.
+    reported totals belong to a run. The bound gives no guarantee for future examples; `Certificate.risk` does, for
+    examples that were drawn independently from one distribution.
 
     Parameters
     ----------
@@ -112,7 +115,9 @@ def certify(
     case, theorem = weigh_classes(run, case, row, y), row.theorem
     best = _best(case, theorem, accuracy)
     chosen = best if competitor is None else _as_competitor(case, as_vector(replay.run, competitor, case.problem))
-    return _certificate(replay, case, theorem, chosen, best)
+    one_pass = all(condition.met for condition in replay.conditions)
+    average = partial(predicting_average, run, X, y) if one_pass and has_average(run) else None
+    return replace(_certificate(replay, case, theorem, chosen, best), _average=average)
 
 
 @dataclass(frozen=True)

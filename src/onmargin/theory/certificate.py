@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from onmargin.learner import Totals
 from onmargin.theory.primal_dual import floor
+from onmargin.theory.risk import online_to_batch_risk
 
 Vector = NDArray[np.float64]
 
@@ -75,6 +76,28 @@ class Competitor:
         return float((self.losses**2).sum())
 
 
+@dataclass(frozen=True)
+class Risk:
+    """A bound on the expected loss of averaged weights on new examples.
+
+    Attributes
+    ----------
+    bound : float
+        An upper bound on the expected loss, in the units of the loss.
+    delta : float
+        The probability that the bound fails.
+    coef : ndarray
+        The average of the weights that predicted in rounds 1 to T, in the shape of ``coef_``.
+    intercept : ndarray
+        The average of the intercepts, in the shape of ``intercept_``.
+    """
+
+    bound: float
+    delta: float
+    coef: Vector = field(repr=False)
+    intercept: Vector = field(repr=False)
+
+
 # The total that a theorem bounds -> its name in messages.
 WORDS = {"mistakes": "mistakes", "loss": "loss", "squared_loss": "squared loss", "cost": "cost"}
 
@@ -132,6 +155,7 @@ class Certificate:
     tolerance: float = field(repr=False)
     _bound_of: Callable[[float, float, float, int], float] = field(repr=False)
     compared_with: str = "the best fixed weights in hindsight"
+    _average: Callable[[], tuple[Vector, Vector]] | None = field(default=None, repr=False)
 
     @property
     def holds(self) -> bool:
@@ -174,6 +198,45 @@ class Certificate:
             raise ValueError(f"{self.learner} has no dual value: its totals say nothing about other predictors")
         size = min(norm**2 / 2, self.largest_size)
         return floor(self.totals, self.C, (2 * size) ** 0.5) if not isinf(size) else 0.0
+
+    def risk(self, largest_loss: float, delta: float = 0.05) -> Risk:
+        r"""Return a bound on the expected loss on new examples of the average of the weights that predicted.
+
+        .. math:: \mathrm{risk}(\bar w) \le \frac1T\sum_t\ell_t(w_t) + b\sqrt{\frac{2\ln(1/\delta)}{T}}, \qquad
+                  \bar w = \frac1T\sum_{t=1}^T w_t
+
+        The examples must have been drawn independently from one distribution, and no example may have a loss above b
+        with any of the weights. Neither can be seen in a run, so both are assumptions. The loss is that of the learner:
+        the hinge loss at its margin, or the absolute error beyond epsilon.
+
+        Parameters
+        ----------
+        largest_loss : float
+            b > 0, the largest loss that any example of the distribution can have.
+        delta : float, default=0.05
+            The probability that the bound fails, above 0 and below 1. Smaller values give a larger bound.
+
+        Returns
+        -------
+        risk : Risk
+            The bound, and the averaged weights that it is about. `average=True` predicts with the average of the
+            weights after rounds 1 to T instead.
+
+        Notes
+        -----
+        [CCG]. It covers plain weights for classes and numbers, with one half-space per round and without class weights:
+        the loss of a round is then a convex function of the weights. For the number of mistakes, which is not convex,
+        use :func:`onmargin.theory.online_to_batch_risk` and a predictor drawn at random from those of the run.
+        """
+        if self._average is None:
+            raise NoTheorem(
+                f"no risk bound covers this run of {self.learner}: online to batch needs plain weights, a loss that is "
+                "convex in them, no class_weight, and totals of one pass over the stream"
+            )
+        if not largest_loss > 0:
+            raise ValueError(f"largest_loss must be above 0; got {largest_loss!r}")
+        bound = largest_loss * online_to_batch_risk(self.totals.loss / largest_loss, self.totals.rounds, delta)
+        return Risk(bound, delta, *self._average())
 
     def along(self) -> Vector:
         """Return the bound after every round, for the same competitor and its losses so far.
