@@ -23,7 +23,7 @@ IDEAL = {
     "SimProj.A and SimOpt.A do better with larger blocks.": lambda row: {"imperfect": 100 - row["size"]},
     "Mistakes of SimProj grow linearly with the noise.": lambda row: {"imperfect": row["contaminated"]},
     "Mistakes of MaxPA.A grow super-linearly with the noise.": lambda row: {"imperfect": row["contaminated"] ** 2},
-    "In blocks of 20 every SimProj does better than any MaxPA.": lambda row: {
+    "In blocks of 20 every simultaneous projections variant does better than any MaxPA.": lambda row: {
         "imperfect": 1 + row["learner"].startswith("MaxPA")
     },
     "SimProj always does better than MaxPA.": lambda row: {"imperfect": 1 + row["learner"].startswith("MaxPA")},
@@ -44,7 +44,9 @@ IDEAL = {
     "Multiplicative learners are on par or slightly worse.": lambda row: {"error": 1 + row["learner"].endswith(".M")},
     "Multiplicative learners are less sensitive to C.": lambda row: {"spread": 2 - row["learner"].endswith(".M")},
     "SimProj is better than Sopopo for 4 of 7 users.": lambda row: {"error": 2 - (row["learner"] == "SimProj")},
-    "The same users are hard to predict for all learners.": lambda row: {"error": row["published"]},
+    "MaxPA.A does much worse than any other learner.": lambda row: {"imperfect": 1 + (row["learner"] == "MaxPA.A")},
+    "SimProj and SimOpt are on par with the optimal solver.": lambda row: {"error": 10.0},
+    "Multiplicative learners prefer larger values of C.": lambda row: {"C": 1.0 + row["learner"].endswith(".M")},
 }
 
 
@@ -53,7 +55,10 @@ def changed(table, change):
 
 
 def tampered(table, measures):
-    """Return tables with measures mirrored, all equal, in the wrong order, increasing, and far beyond any bound."""
+    """Return tables with measures mirrored, all equal, in the wrong order, increasing, and far beyond any bound.
+
+    In one more table C is mirrored, on a logarithmic scale.
+    """
     sums = {name: max(table[name]) + min(table[name]) for name in measures if not any(map(isnan, table[name]))}
     yield changed(table, lambda row: {name: total - row[name] for name, total in sums.items()})
     yield changed(table, lambda row: dict.fromkeys(measures, 1.0))
@@ -63,6 +68,7 @@ def tampered(table, measures):
     )
     yield Table({**row, **dict.fromkeys(measures, float(place))} for place, row in enumerate(table))
     yield changed(table, lambda row: {measures[0]: row[measures[0]] + 1e9})
+    yield changed(table, lambda row: {"C": 1 / row["C"]} if "C" in row else {})
 
 
 @pytest.mark.parametrize("name", lab.EXPERIMENTS)
@@ -92,6 +98,15 @@ def test_an_erratum_is_corrected_if_only_our_reading_holds(name, printed, ours, 
 def test_errata_fail_as_printed_and_hold_as_corrected(name, data):
     claim = lab.EXPERIMENTS["errata"].claims[list(ERRATA).index(name)]
     assert claim.judge(result("errata", data).table).verdict == "corrected"
+
+
+def test_the_mail_is_compared_with_that_in_print(data):
+    table = result("mail", data).table
+    same = changed(table, lambda row: {"error": row["published"]})
+    assert mail.near(same).startswith("the same users are hard to predict")
+    assert mail.near(changed(table, lambda row: {"error": -row["published"]})).startswith("other users")
+    assert result("mail", data).check in result("mail", data).markdown()
+    assert result("errata", data).check == ""
 
 
 def test_statements_about_printed_tables_are_checked(data, monkeypatch):

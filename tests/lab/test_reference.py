@@ -108,3 +108,10 @@ def test_blocks_keep_their_margin_and_are_contaminated_as_a_whole():
     wrong = (clean.y != noisy.y).reshape(400, 5)
     assert wrong.any(axis=1).mean() == pytest.approx(0.25 * (1 - 0.6**5), abs=0.06)
     assert wrong[wrong.any(axis=1)].mean() == pytest.approx(0.4 / (1 - 0.6**5), abs=0.06)
+
+
+@pytest.mark.parametrize("zeros", [0.5, 0.9, 0.97])
+def test_blocks_have_the_asked_fraction_of_zeros(zeros):
+    drawn = blocks(np.random.default_rng(0), 400, 5, zeros=zeros)
+    assert (drawn.X == 0).mean() == pytest.approx(zeros, abs=0.01)
+    assert (drawn.X == 1).mean() == pytest.approx((drawn.X == -1).mean(), abs=0.003)

@@ -184,6 +184,16 @@ def test_the_documentation_has_the_current_claims():
     ]
 
 
+def test_the_documentation_counts_its_claims():
+    docs = Path(__file__).parents[2] / "docs"
+    with (docs / "papers/claims.csv").open(encoding="utf-8", newline="") as file:
+        verdicts = [row["verdict"] for row in csv.DictReader(file)]
+    text = " ".join((docs / "papers.rst").read_text(encoding="utf-8").split())
+    n, *counts = map(int, re.search(r"(\d+) claims: (\d+) are \D*, (\d+) are \D*, and (\d+) are", text).groups())
+    assert n == len(verdicts)
+    assert counts == [verdicts.count(verdict) for verdict in ("reproduced", "corrected", "not reproduced")]
+
+
 def test_summary_takes_means_and_the_best_setting():
     rows = [{"learner": "a", "C": C, "mistakes": m} for C, m in ((1, 4.0), (2, 1.0), (2, 3.0), (1, 6.0))]
     (row,) = summary(rows, ("learner", "C"), ("mistakes",), ("C",))

@@ -130,6 +130,8 @@ class Experiment:
         Function that plots the table.
     claims : tuple of Claim
         Claims that the table decides.
+    check : callable or None
+        Function of the table that says in words how far the data agree with the paper's, which no claim is about.
     wide : Wide or None
         Layout of the table. If None, the table is shown with all columns.
     repetitions : int
@@ -153,6 +155,7 @@ class Experiment:
     measures: tuple[str, ...]
     figure: Callable[[Table], Any]
     claims: tuple[Claim, ...]
+    check: Callable[[Table], str] | None = None
     wide: Wide | None = None
     repetitions: int = 10
     best: tuple[str, ...] = ()

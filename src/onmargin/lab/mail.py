@@ -154,7 +154,7 @@ def better_than_max(table: Table) -> Finding:
 
 
 def better_than_optimal(table: Table) -> Finding:
-    """The paper's text claims this for 3 of 7 users, its table shows 4; here it must hold for some."""
+    """The paper's text claims this for 3 of 7 users, its table shows 4; here it must hold for 3 in 7 at least."""
     users, error = printed()
     theirs = beaten(users, error, "SimProj", "OptSolv")
     here, mine = ours(table)
@@ -163,18 +163,19 @@ def better_than_optimal(table: Table) -> Finding:
         f"in the paper's table it does for {len(theirs)} ({', '.join(theirs)}); here it does for {len(found)} of "
         f"{len(here)} ({', '.join(found) or 'none'})"
     )
-    return corrected(len(theirs) == 3 and bool(found), bool(found), numbers)
+    enough = 7 * len(found) >= 3 * len(here)
+    return corrected(len(theirs) == 3 and enough, enough, numbers)
 
 
 def better_than_sopopo(table: Table) -> Finding:
-    """The paper's table shows this for 4 of 7 users, as its text claims; here it must hold for at least half."""
+    """The paper's table shows this for 4 of 7 users, as its text claims; here it must hold for 4 in 7 at least."""
     users, error = printed()
     theirs = beaten(users, error, "SimProj", "Sopopo")
     here, mine = ours(table)
     found = beaten(here, mine, "SimProj", "Sopopo")
     pairs = ", ".join(f"{user} {mine(user, 'SimProj'):.1f} and {mine(user, 'Sopopo'):.1f}" for user in here)
     return reproduced(
-        len(theirs) == 4 and 2 * len(found) >= len(here),
+        len(theirs) == 4 and 7 * len(found) >= 4 * len(here),
         f"in print for {len(theirs)} of {len(users)} users, here for {len(found)} of {len(here)}; SimProj and Sopopo "
         f"in %: {pairs}",
     )
@@ -204,6 +205,32 @@ def on_par(table: Table) -> Finding:
     return reproduced(-2 <= here <= 5, numbers)
 
 
+def near_optimal(table: Table) -> Finding:
+    """On average over users, SimProj and SimOpt are within a twentieth of the error of the optimal solver."""
+
+    def excess(users: list[str], error: Errors, name: str) -> float:
+        return float(np.mean([error(user, name) / error(user, "OptSolv") - 1 for user in users]))
+
+    here, print_ = (
+        {name: excess(*source, name) for name in ("SimProj", "SimOpt")} for source in (ours(table), printed())
+    )
+    told = ", ".join(f"{name} {here[name]:+.1%} here and {print_[name]:+.1%} in print" for name in here)
+    return reproduced(max(map(abs, here.values())) <= 0.05, f"errors relative to OptSolv, on average: {told}")
+
+
+def prefer_large_c(table: Table) -> Finding:
+    """The best C of each multiplicative learner is above that of the additive one, as geometric means over users."""
+    names = [name for name in SIMPLEX if name != "SimPerc.M"]  # SimPerc does not depend on C
+    best = {
+        one: float(np.exp(np.mean(np.log(table.where(learner=one)["C"]))))
+        for name in names
+        for one in (name.removesuffix(".M"), name)
+    }
+    holds = all(best[name] > best[name.removesuffix(".M")] for name in names)
+    told = ", ".join(f"{name} {C:.2g}" for name, C in best.items())
+    return reproduced(holds, f"best C, as geometric means over users: {told}")
+
+
 def less_sensitive(table: Table) -> Finding:
     """Compare the error range between the best and the worst C, averaged over users; SimPerc does not depend on C."""
     names = [name for name in SIMPLEX if name != "SimPerc.M"]
@@ -224,18 +251,18 @@ def same_cost(table: Table) -> Finding:
     return reproduced(seconds["SimProj"] <= 2 * seconds["MaxPA"], f"CPU seconds for the mail of all users: {told}")
 
 
-def near(table: Table) -> Finding:
-    """Errors here and in the paper agree on which users are hard: in the same order for all but a few learners."""
+def near(table: Table) -> str:
+    """Compare the data with the paper's: every learner should find the same users hard, here and in print."""
     agreed = []
     for name in LEARNERS:
         rows = table.where(learner=name)
         agreed.append(correlation(rankdata(rows["error"]), rankdata(rows["published"])))
     differences = [row["error"] - row["published"] for row in table]
-    return reproduced(
-        min(agreed) >= 0.8,
-        f"rank correlation of the users' errors, here and in print: {min(agreed):.2f} to {max(agreed):.2f}; errors "
+    return (
+        f"{'the same' if min(agreed) >= 0.8 else 'other'} users are hard to predict as in print: the rank correlation "
+        f"of the users' errors is {min(agreed):.2f} to {max(agreed):.2f} (at least 0.8 counts as the same); errors "
         f"here are {min(differences):+.1f} to {max(differences):+.1f} points from those in print, on average "
-        f"{np.mean(differences):+.1f}",
+        f"{np.mean(differences):+.1f}"
     )
 
 
@@ -277,11 +304,17 @@ _CLAIMS = (
         partial(never_beaten, "Sopopo", ("MaxPA prototypes",)),
     ),
     Claim("SIMPROJ", "Table 3, text", "SimProj is better than Sopopo for 4 of 7 users.", better_than_sopopo),
-    Claim("SIMPROJ", "Tables 1 to 3", "The same users are hard to predict for all learners.", near),
 )
 
 
-def _tables(name: str, compete: str, reading: str) -> Experiment:
+# Judged in the first interpretation only.
+_FURTHER = (
+    Claim("SIMPROJ", "sec. 9.2", "SimProj and SimOpt are on par with the optimal solver.", near_optimal),
+    Claim("SIMPROJ", "Table 2, text", "Multiplicative learners prefer larger values of C.", prefer_large_c),
+)
+
+
+def _tables(name: str, compete: str, reading: str, claims: tuple[Claim, ...]) -> Experiment:
     return Experiment(
         name=name,
         paper="SIMPROJ",
@@ -301,7 +334,8 @@ def _tables(name: str, compete: str, reading: str) -> Experiment:
         measures=("error", "spread", "seconds"),
         best=("C", "margin"),
         figure=figure,
-        claims=_CLAIMS,
+        claims=claims,
+        check=near,
         wide=Wide(("user",), "learner", "error"),
         repetitions=1,
         split="users",
@@ -309,8 +343,8 @@ def _tables(name: str, compete: str, reading: str) -> Experiment:
     )
 
 
-MAIL = _tables("mail", "all", "all folders")
-SEEN = _tables("mail-seen", "seen", "folders seen so far")
+MAIL = _tables("mail", "all", "all folders", (*_CLAIMS, *_FURTHER))
+SEEN = _tables("mail-seen", "seen", "folders seen so far", _CLAIMS)
 POINTS = 40
 
 

@@ -133,6 +133,7 @@ def _section(result: Result) -> str:
             f'<p class="soft">{escape(this.source)}. <code>onmargin lab {this.name}</code></p>',
             f"<figure>{inline(result.svg, this.name)}</figure>",
             f"<ul>{findings}</ul>",
+            f"<p>{escape(result.check)}</p>" if result.check else "",
             f"<details><summary>Table: {escape(this.caption)}</summary>{_table(this.shown(result.table))}</details>",
             f"<details><summary>Settings</summary><pre>{escape(json.dumps(result.settings, indent=1))}</pre></details>",
         ]

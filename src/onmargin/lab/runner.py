@@ -123,6 +123,18 @@ class Result:
         """
         return [(claim, claim.judge(self.table)) for claim in self.experiment.claims]
 
+    @property
+    def check(self) -> str:
+        """Return how far the data agree with the paper's, as a sentence.
+
+        Returns
+        -------
+        words : str
+            Empty if the experiment has no such check.
+        """
+        check = self.experiment.check
+        return "" if check is None else f"Check of the data: {check(self.table)}."
+
     def markdown(self) -> str:
         """Return title, table and verdicts as Markdown.
 
@@ -138,6 +150,7 @@ class Result:
             f"- **{finding.verdict}** ({claim.source}): {claim.statement} {sentence(finding.numbers)}"
             for claim, finding in self.findings
         ]
+        parts += [self.check] if self.check else []
         return "\n\n".join(parts) + "\n"
 
     def write(self, folder: Path) -> None:
