@@ -1,6 +1,7 @@
 """Sphinx configuration of the documentation."""
 
 import ast
+import csv
 import doctest
 import inspect
 import re
@@ -249,8 +250,32 @@ def include_module_map(app, docname, content):
     content[0] = content[0].replace(".. module-map::", "\n".join(lines))
 
 
+def include_source_table(app, docname, content):
+    """Replace ``.. source-table::`` by one table per source: statements, code, tests, commands and corrections."""
+    if docname != "theory/sources":
+        return
+    path = Path(app.srcdir) / "papers/sources.csv"
+    app.env.note_dependency(path)
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    lines = []
+    for source in dict.fromkeys(row["source"] for row in rows):
+        lines += [f".. list-table:: [{source}]", "   :header-rows: 1", "   :widths: 12 26 26 26 10", ""]
+        lines += ["   * - where", "     - what", "     - code", "     - test, command", "     - corrected"]
+        for row in rows:
+            if row["source"] == source:
+                code = ", ".join(f"``{name.removeprefix('onmargin.')}``" for name in row["code"].split())
+                test = row["test"].removeprefix("tests/").replace("::", ", ")
+                command = f"; ``onmargin lab {row['experiment']}``" if row["experiment"] else ""
+                lines += [f"   * - {row['item']}", f"     - {row['content']}", f"     - {code}"]
+                lines += [f"     - ``{test}``{command}", f"     - {row['corrected']}"]
+        lines.append("")
+    content[0] = content[0].replace(".. source-table::", "\n".join(lines))
+
+
 def setup(app):
     app.connect("source-read", include_changelog)
     app.connect("source-read", include_learners)
     app.connect("source-read", include_option_table)
     app.connect("source-read", include_module_map)
+    app.connect("source-read", include_source_table)

@@ -163,10 +163,10 @@ class DualAscentRegressor(RegressorMixin, FitFromZero, LinearRegressor, DualAsce
 
     Notes
     -----
-    [PD] sec. 3 and 7. With a window of up to 512 examples a round works on their inner products, and moves the weights
-    once for each example that changed. The sum of the losses obeys the bound of PA-I
-    (:func:`onmargin.theory.pa1_loss`), since a round raises the dual value by at least as much. Example weights
-    multiply C.
+    [PD] sec. 5.2 for windows, and sec. 7 for losses of numbers. With a window of up to 512 examples a round works on
+    their inner products, and moves the weights once for each example that changed. The sum of the losses obeys the
+    bound of PA-I (:func:`onmargin.theory.pa1_loss`), since a round raises the dual value by at least as much. Example
+    weights multiply C.
 
     References
     ----------

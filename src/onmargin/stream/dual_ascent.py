@@ -75,7 +75,7 @@ class DualAscentRegressor(LinearRegressor, DualAscentRegressorOptions):
 
     Notes
     -----
-    [PD] sec. 3 and 7. The weights are bit for bit those of :class:`onmargin.DualAscentRegressor` trained on the same
+    [PD] sec. 5.2 and 7. The weights are bit for bit those of :class:`onmargin.DualAscentRegressor` trained on the same
     examples as a CSR matrix, row by row.
 
     Examples
