@@ -465,6 +465,18 @@ def test_labels_cannot_control_a_terminal(tmp_path):
         assert all(c.isprintable() or c == "\n" for c in onmargin(*command))
 
 
+def test_names_of_files_and_columns_cannot_control_a_terminal(tmp_path):
+    data, out = tmp_path / "a\u202e\x1b]0;t\x07.csv", tmp_path / "model"
+    text = people(data).read_text()
+    data.write_text(text.replace("id", "\x1b[2Jid", 1))
+    shown = said("train", data, "-o", out)
+    data.write_text(text.replace("age", "old", 1))
+    shown += said("predict", out, data)
+    assert r"a\u202e\x1b]0;t\x07.csv" in shown
+    assert r"\x1b[2Jid" in shown
+    assert all(c.isprintable() or c == "\n" for c in shown)
+
+
 def test_names_of_files_in_a_folder_cannot_control_a_terminal(tmp_path):
     for k, label in enumerate("abab"):
         (tmp_path / "data" / label).mkdir(parents=True, exist_ok=True)

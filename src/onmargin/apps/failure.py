@@ -2,7 +2,7 @@
 
 import click
 
-from onmargin.apps.report import printable
+from onmargin.apps.report import printable_lines
 
 
 class Failure(click.ClickException):
@@ -12,4 +12,4 @@ class Failure(click.ClickException):
 
     def format_message(self) -> str:
         """Return the message, with control characters as escapes: it may name files of a folder."""
-        return "\n".join(map(printable, self.message.split("\n")))
+        return printable_lines(self.message)

@@ -3,12 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import click
-
 from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import CHUNK, Chunk, OddCells, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.learners import model_in
+from onmargin.apps.report import tell
 from onmargin.apps.sniff import adapt_recipe, check_files
 from onmargin.io import load_with_notes
 from onmargin.io.format import Recipe, list_names, pipe_name
@@ -136,4 +135,4 @@ def warn(problem: str, *, strict: bool) -> None:
     """Print a warning, or raise an error if `strict`."""
     if strict:
         raise Failure(problem)
-    click.echo(f"warning: {problem}", err=True)
+    tell(f"warning: {problem}")

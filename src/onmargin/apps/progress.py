@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from onmargin.apps.report import tell
 from onmargin.apps.sniff import describe
 
 if TYPE_CHECKING:
@@ -55,12 +56,12 @@ class Reporter(NullReporter):
         if self._profile is None:
             return
         detected = f"{describe(self._profile)}; task {learner.task}, {type(learner.model).__name__}"
-        click.echo(f"{self._options.files[0]}: {detected}", err=True)
+        tell(f"{self._options.files[0]}: {detected}")
         if self._profile.left_out:
             names = ", ".join(f"{name!r} ({reason})" for name, reason in self._profile.left_out.items())
-            click.echo(f"left out: {names}; --only keeps what it names", err=True)
+            tell(f"left out: {names}; --only keeps what it names")
         for note in self._profile.notes:
-            click.echo(note, err=True)
+            tell(note)
 
     def experts(self, left_out: Sequence[str]) -> None:
         """Report experts that take no part in training on shards."""
@@ -119,7 +120,7 @@ class Progress:
         if self._status is not None:
             self._status.update(line)
         else:
-            click.echo(line, err=True)
+            tell(line)
 
     def _line(self, n_examples: int, measure: str, done: float | None, seconds: float) -> str:
         parts = [f"{n_examples:,} example{'' if n_examples == 1 else 's'}"]

@@ -72,6 +72,16 @@ def word(value: Any) -> str:
     return printable(str(value))
 
 
+def tell(message: str) -> None:
+    """Print a message on standard error, with control characters as escapes: it may name files, columns and labels."""
+    click.echo(printable_lines(message), err=True)
+
+
+def printable_lines(text: str) -> str:
+    """Return a text of several lines with all other control characters as escapes."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def printable(text: str) -> str:
     r"""Return a text with control characters as escapes, such as \n: they could end a line or control a terminal."""
     if text.isprintable():

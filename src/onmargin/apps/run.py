@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from zlib import crc32
 
-import click
 import numpy as np
 
 from onmargin.apps.chunk_learner import ChunkLearner, Mark
 from onmargin.apps.chunks import Chunk, Digest, OddCells, Position
-from onmargin.apps.report import Report, printable
+from onmargin.apps.report import Report, tell
 from onmargin.apps.training_options import TrainingOptions
 from onmargin.io import ReadError, save
 from onmargin.io.format import Recipe, is_pipe
@@ -132,7 +131,7 @@ class Run:
         """Count a record that is skipped, and name the first ones."""
         n = self.skipped[error.path] = self.skipped.get(error.path, 0) + 1
         if n <= _NAMED and self.position.passes == 0:
-            click.echo(printable(f"skipped: {error}"), err=True)
+            tell(f"skipped: {error}")
 
 
 def describe_recipe(recipe: Recipe, model: Any) -> Report:

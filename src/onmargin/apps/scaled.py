@@ -11,6 +11,7 @@ from onmargin.apps.chunks import Chunk, Position, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.loaded import warn_columns
 from onmargin.apps.progress import NullReporter, Reporter
+from onmargin.apps.report import tell
 from onmargin.apps.run import Run
 from onmargin.apps.sniff import check_files
 from onmargin.apps.tasks import guess_task
@@ -93,7 +94,7 @@ def train(options: TrainingOptions, out: str, place: Place, *, resume: bool, qui
 def _tell(report: scale.Report, reports: list[scale.Report], *, quiet: bool) -> None:
     reports.append(report)
     if not quiet:
-        click.echo(_line(report), err=True)
+        tell(_line(report))
 
 
 def _marks(reports: list[scale.Report], passes: int) -> list[Mark]:

@@ -14,7 +14,7 @@ from onmargin.apps.failure import Failure
 from onmargin.apps.loaded import labels_place, load_learner, warn, warn_columns, warn_strange
 from onmargin.apps.pace import Due, Pace, Signals, Stopped
 from onmargin.apps.progress import NullReporter, Progress, Reporter
-from onmargin.apps.report import Report
+from onmargin.apps.report import Report, tell
 from onmargin.apps.run import START, Run, fingerprint
 from onmargin.apps.sniff import adapt_recipe, check_files, named_options
 from onmargin.apps.tasks import guess_task, usual_radius
@@ -68,7 +68,7 @@ def train(
                 run.save()
         except Stopped as stop:
             run.save()
-            click.echo(f"stopped: {_kept(run)}; continue with --resume", err=True)
+            tell(f"stopped: {_kept(run)}; continue with --resume")
             raise SystemExit(128 + stop.number) from None
         except ReadError as error:
             run.save()
@@ -135,7 +135,7 @@ def _check_sources(options: TrainingOptions, out: str, position: Position, learn
         more = f". {remedy}" if any(map(is_pipe, options.files)) else ". More --passes would continue it"
         more = f", and {changed[0]} has changed since. {remedy}" if changed else more
         plural = "es" if options.passes > 1 else ""
-        click.echo(f"nothing was learned: {out} has finished {options.passes} pass{plural}{more}", err=True)
+        tell(f"nothing was learned: {out} has finished {options.passes} pass{plural}{more}")
 
 
 def _begin_run(options: TrainingOptions, out: str, start: str | None, say: NullReporter) -> Run:

@@ -208,7 +208,7 @@ def train(
     if predict_only:
         done.save(predict_only=True)
     for warning in done.warnings():
-        click.echo(f"warning: {warning}", err=True)
+        report.tell(f"warning: {warning}")
     found = done.report()
     report.show(found if as_json else {name: found[name] for name in found if name != "recipe"}, as_json=as_json)
 
