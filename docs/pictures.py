@@ -322,10 +322,11 @@ def terminal(theme: Theme) -> str:
     light = TerminalTheme((246, 248, 250), (36, 41, 47), [(0, 0, 0)] * 8)
     console = Console(record=True, width=96, file=io.StringIO())
     with tempfile.TemporaryDirectory() as folder:
-        X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-        table = X.assign(diagnosis=y.map({0: "malignant", 1: "benign"}))
-        table[:400].to_csv(Path(folder) / "tumors.csv", index=False)
-        table[400:].to_csv(Path(folder) / "new.csv", index=False)
+        found = load_breast_cancer()
+        header = ",".join([*found.feature_names, "diagnosis"])
+        rows = [",".join([*map(str, x), found.target_names[y]]) for x, y in zip(found.data, found.target, strict=True)]
+        for name, some in ("tumors", rows[:400]), ("new", rows[400:]):
+            (Path(folder) / f"{name}.csv").write_text("\n".join([header, *some, ""]))
         for command in ("train tumors.csv -o tumors.model", "evaluate tumors.model new.csv"):
             console.print(Text(f"$ onmargin {command}", style="bold"))
             words = [sys.executable, "-m", "onmargin", *command.split()]
