@@ -751,9 +751,8 @@ def mean_before_each_round(model, X, y):
         (PassiveAggressiveClassifier(C=0.5), y),
         (PassiveAggressiveClassifier(C=0.5, average=True), three),
         (onmargin.PassiveAggressiveRegressor(C=0.1), X @ np.ones(4)),
-        (onmargin.Perceptron(), y),
     ],
-    ids=["two classes", "three classes", "numbers", "Perceptron"],
+    ids=["two classes", "three classes", "numbers"],
 )
 @pytest.mark.parametrize("of", [np.asarray, csr_array], ids=["dense", "CSR"])
 def test_the_risk_is_about_the_weights_that_predicted(model, targets, of):
@@ -781,7 +780,7 @@ def test_what_the_risk_needs():
     [
         PassiveAggressiveClassifier(C=0.5, kernel="rbf"),
         PassiveAggressiveClassifier(C=0.5, class_weight={0: 1.0, 1: 2.0}),
-        PassiveAggressiveClassifier(C=0.5, geometry="pnorm"),
+        onmargin.PNormPerceptron(),
         PassiveAggressiveClassifier(C=[0.1, 1.0], combine="hedge"),
         PassiveAggressiveClassifier(max_iter=3, tol=None, random_state=0).fit(X, y),
     ],

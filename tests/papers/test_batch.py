@@ -145,7 +145,7 @@ def test_bad_combinations(parameters, message):
 
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_risk_of_weights_trained_to_a_target(kind):
-    """Of a finite distribution the risk is known; most training sets of 4 leave an error that the target hides."""
+    """The risk of a finite distribution is known; most training sets of 4 leave an error that the target hides."""
     random = np.random.default_rng(0)
     points, u = random.standard_normal((200, 8)), random.standard_normal(8)
     points /= np.linalg.norm(points, axis=1)[:, None]

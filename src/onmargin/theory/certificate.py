@@ -230,8 +230,8 @@ class Certificate:
         """
         if self._average is None:
             raise NoTheorem(
-                f"no risk bound covers this run of {self.learner}: online to batch needs plain weights, a loss that is "
-                "convex in them, no class_weight, and totals of one pass over the stream"
+                f"no risk bound covers this run of {self.learner}: online to batch needs plain weights with the option "
+                "average, a loss that is convex in them, no class_weight, and totals of one pass over the stream"
             )
         if not largest_loss > 0:
             raise ValueError(f"largest_loss must be above 0; got {largest_loss!r}")

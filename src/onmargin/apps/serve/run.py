@@ -50,7 +50,7 @@ def serve(
         )
     try:
         known = Tokens() if tokens is None else Tokens.read(tokens)
-        with collect_warnings(deque(maxlen=0)):  # what is learned again was warned of when it was sent
+        with collect_warnings(deque(maxlen=0)):  # models warned about this when it was sent
             service = Service.open(folder, settings)
     except (JournalError, TokenFileError) as error:
         raise Failure(str(error)) from error

@@ -13,7 +13,7 @@ from onmargin.apps.serve.metrics import Throughput
 from onmargin.apps.serve.restoring import learner_of
 from onmargin.apps.serve.state import State, encode
 
-# Of the change alarm: the defaults of `ChangeAlarm`.
+# Settings of the change alarm, which are the defaults of `ChangeAlarm`.
 DELTA, BUCKETS = 0.002, 5
 MOST_KEYS = 65_536  # maximum number of keys for recognizing retries
 _decode = msgspec.json.Decoder(schema.Learned).decode

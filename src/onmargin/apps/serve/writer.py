@@ -94,7 +94,7 @@ class Writer:
         self.n_waiting = 0  # number of waiting examples
         self._arrived = asyncio.Event()
         self._closing = False
-        self._warned: deque[str] = deque(maxlen=MOST_WARNINGS)  # what models warned of since the last answer
+        self._warned: deque[str] = deque(maxlen=MOST_WARNINGS)  # what models warned about since the last answer
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._write())
