@@ -359,6 +359,17 @@ def mark_fitted(model: Any, *, fitted: bool) -> None:
     model._model.fitted = fitted
 
 
+def is_predict_only(model: Any) -> bool:
+    """Return whether a trained model was saved with `predict_only`, so that it cannot learn."""
+    only: bool = model._learner.predict_only
+    return only
+
+
+def check_learns(model: Any) -> None:
+    """Refuse to learn if a trained model was saved with `predict_only`."""
+    model._learner.check_learns()
+
+
 def as_rows(X: Any, *, guarded: bool = False) -> Rows:
     """Return the rows of a C-contiguous array or CSR matrix of float32 or float64.
 

@@ -742,7 +742,7 @@ class PassiveAggressiveUniclass(AnomalyDetector, UniclassOptions):
     >>> for i in range(100):
     ...     model.learn_one({"load": 0.5 + i % 3 / 10})
     >>> round(model.score_one({"load": 0.6}), 1), round(model.score_one({"load": 9.6}), 1)
-    (-0.1, 8.9)
+    (0.0, 1.0)
     """
 
     learner = stream.PassiveAggressiveUniclass

@@ -11,6 +11,8 @@ SOURCES = sorted(APPS.rglob("*.py"))
 OWN = {"self", "cls", "service", "copy"}
 # Methods of tuples, and what notebooks call to show an object, are public in spite of their names.
 PROTOCOLS = {"_replace", "_make", "_fields", "_repr_html_"}
+# Modules for all interfaces, of which `Client` is one.
+SHARED = ("onmargin._frames.", "onmargin._warnings.")
 
 
 def private(name):
@@ -43,7 +45,11 @@ def imports(tree):
         elif isinstance(node, ast.Import):
             modules = [name.name for name in node.names]
         for module in modules:
-            if module.startswith("onmargin.") and any(map(private, module.split("."))):
+            if (
+                module.startswith("onmargin.")
+                and not module.startswith(SHARED)
+                and any(map(private, module.split(".")))
+            ):
                 yield f"line {node.lineno}: {module}"
 
 

@@ -17,7 +17,7 @@ from onmargin.apps.learners import (
 from onmargin.apps.tasks import TARGETS
 from onmargin.errors import ExampleError
 from onmargin.io.svmlight import SparseRows
-from onmargin.learner import mark_seen
+from onmargin.learner import check_learns, mark_seen
 
 if TYPE_CHECKING:  # importing them takes time that a prediction need not wait for
     from onmargin.confidence import Coverage
@@ -75,7 +75,7 @@ class ChunkLearner:
         """Refuse to continue with a model file that can only predict."""
         try:
             if is_fitted(self.model):
-                self.model._learner.check_learns()
+                check_learns(self.model)
         except ValueError as error:
             raise Failure(f"{path}: {error}") from error
 

@@ -7,6 +7,7 @@ from onmargin.apps.report import Report, Tables
 from onmargin.apps.run import describe_recipe
 from onmargin.io import load_with_notes
 from onmargin.io.format import Recipe
+from onmargin.learner import is_predict_only
 
 _SHOWN = 20  # maximum number of classes whose heaviest features are shown
 
@@ -33,7 +34,7 @@ def inspect(path: str, top: int) -> Report:
     report["features"] = n_features(model)
     report["parameters"] = {name: shown(value) for name, value in sorted(model.get_params(deep=False).items())}
     if is_fitted(model):
-        if model._learner.predict_only:
+        if is_predict_only(model):
             report["predict_only"] = True
         report["totals"] = dict(model.totals_)
         if (leader := leading(model)) is not None:

@@ -14,6 +14,7 @@ from onmargin.apps.serve.costs import Costs
 from onmargin.apps.serve.problems import BadExampleError, ConflictError, ProblemError
 from onmargin.apps.serve.schema import Example, Expert
 from onmargin.apps.serve.slices import at_once
+from onmargin.learner import is_predict_only
 
 LARGEST = 1e100  # largest number in names, as for other numbers
 MOST_COLUMNS = 10_000  # features of a model whose columns are compared with those of a table
@@ -117,7 +118,7 @@ class JsonLearner:
     @property
     def predict_only(self) -> bool:
         """Whether the model cannot learn."""
-        return self.begun and self.model._learner.predict_only
+        return self.begun and is_predict_only(self.model)
 
     @property
     def n_models(self) -> int:

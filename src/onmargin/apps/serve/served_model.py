@@ -6,15 +6,13 @@ from typing import Any
 
 import msgspec
 
-from onmargin._core.alarm import AdaptiveWindow
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.journal import ModelRow
 from onmargin.apps.serve.metrics import Throughput
 from onmargin.apps.serve.restoring import learner_of
 from onmargin.apps.serve.state import State, encode
+from onmargin.evaluate import ChangeAlarm
 
-# Settings of the change alarm, which are the defaults of `ChangeAlarm`.
-DELTA, BUCKETS = 0.002, 5
 MOST_KEYS = 65_536  # maximum number of keys for recognizing retries
 _decode = msgspec.json.Decoder(schema.Learned).decode
 LONG = 128  # maximum bytes of the predictions of a request that are kept for a retry
@@ -40,7 +38,7 @@ class ServedModel:
         self.n_held = 0  # number of the last kept prediction
         self.n_kept = 0  # kept predictions whose labels have not arrived
         self.changes = 0  # how often mistakes became more frequent since the service started
-        self._window, self._mistakes = AdaptiveWindow(DELTA, BUCKETS), state.progressive.mistakes or 0
+        self._alarm, self._mistakes = ChangeAlarm(), state.progressive.mistakes or 0
         self.claimed: set[int] = set()  # kept predictions whose labels are being learned
         # Answers of learned requests by key, as JSON, which takes less memory than objects.
         self.keys = {key: encode(schema.Learned(first, last, None, repeated=True)) for key, first, last in keys}
@@ -60,7 +58,7 @@ class ServedModel:
             return False
         lost = mistakes > self._mistakes
         self._mistakes = mistakes
-        changed: bool = self._window.update(float(lost)) > 0
+        changed = self._alarm.update(lost)
         self.changes += changed
         return changed
 
