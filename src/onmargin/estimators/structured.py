@@ -293,6 +293,9 @@ class StructuredPredictor(Estimator, StructureOptions):
         if self._has_begun:
             transaction.undo_by(partial(self._features.restore, self._features.size, self._learner.geometry))
 
+    def _for_prediction(self) -> Self:
+        raise TypeError("predict_only=True is not for StructuredPredictor: save the whole model")
+
     def _check_width(self, n_features: int) -> None:
         if not isinstance(self._features, Named | Indexed) or not self._features.fits(n_features):
             raise ValueError(f"features of structures do not fit weights for {n_features}")

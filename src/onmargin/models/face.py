@@ -41,6 +41,8 @@ class ModelFace:
         """Return a copy that predicts only."""
         if not self._has_begun:
             raise ValueError("predict_only=True is for a model that has learned something: fit it first")
+        if self._learner.predict_only:
+            return self
         other = copy(self)
         vars(other)["_model"] = self._model.for_prediction()
         return other
